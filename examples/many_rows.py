@@ -3,7 +3,7 @@
     python examples/many_rows.py [--rows 20000] [--out columns.png]
 
 The forest tells malignant from benign tumours, by the breast cancer data that scikit-learn bundles. The rows come from
-a generator, 250 at a time, as they would from a database: measurements of that data with noise of a tenth of their
+a generator, 100 at a time, as they would from a database: measurements of that data with noise of a tenth of their
 spread (a smooth bootstrap). `np.attribution.attribute_rows` explains each batch by the forest's own comparisons, from
 the mean patient on, and `np.attribution.summarize` keeps means and a sample of 300 rows, which the picture shows. All
 contributions of a row add up to the change of its probability; the peak of the process's memory is said at the end.
@@ -26,7 +26,7 @@ import npdec as np
 sys.path.insert(0, str(Path(__file__).parent))
 from forest import evaluate, written_out  # the trees as arrays, and what they say in NumPy's functions
 
-BATCH = 250
+BATCH = 100
 
 
 def trees_of(forest):
@@ -72,8 +72,8 @@ def main():
     for i in numpy.argsort(-numpy.asarray(found.mean_magnitude))[:5].tolist():
         print(f"  {names[i]:24} {float(found.mean_magnitude[i]):.4f}")
     draw(found, names, options.out)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1e6 if sys.platform == "darwin" else 1e3)
-    print(f"written: {options.out}; peak of memory {peak:.0f} MB")
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+    print(f"written: {options.out}; peak of memory {peak / 1e6:.0f} MB")
 
 
 def draw(found, names, out):

@@ -69,7 +69,9 @@ def memory_of(tensor: torch.Tensor) -> tuple[Any, tuple[Any, ...]]:
     `tensor_of` has to be told.
 
     No memoryview: a `pickle.PickleBuffer` over one crashes the interpreter where both are collected as a cycle
-    (https://github.com/python/cpython/issues/77894, mended in Python 3.12.7).
+    (https://github.com/python/cpython/issues/77894, mended in Python 3.12.7). And no memory of ctypes alone, where
+    NumPy is installed: it gives no strides, which Ray reads all the same, and crashes
+    (https://github.com/ray-project/ray/blob/0227f4ed52fb/python/ray/includes/serialization.pxi).
     """
     plain = tensor.detach().cpu().resolve_conj().resolve_neg()
     strides = plain.stride()
@@ -81,7 +83,11 @@ def memory_of(tensor: torch.Tensor) -> tuple[Any, tuple[Any, ...]]:
         return bytearray(), about
     memory: Any = (ctypes.c_ubyte * (dense.numel() * dense.element_size())).from_address(dense.data_ptr())
     memory.owner = dense
-    return memory, about
+    try:
+        import numpy
+    except ImportError:
+        return memory, about
+    return numpy.frombuffer(memory, numpy.uint8), about
 
 
 def tensor_of(

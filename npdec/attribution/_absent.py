@@ -23,17 +23,19 @@ def blurred(image: Any, sigma: float, axes: Sequence[int] = (-2, -1)) -> Any:
 
     A floating array or tensor of any shape, weighed along `axes` by a Gaussian of the deviation `sigma` elements, cut
     off at four of them, with the weights of what lies in the image, which sum to one. Raises ValueError for a `sigma`
-    that is not positive, TypeError for dtypes that are not floating.
+    that is not positive and for axes that the image does not have, TypeError for dtypes that are not floating.
 
     >>> np.attribution.blurred(np.array([0.0, 0.0, 1.0, 0.0, 0.0]), 0.5, axes=[0]).round(2)
     array([0.  , 0.11, 0.79, 0.11, 0.  ])
     """
     made = as_tensor(image)
-    if not (sigma > 0 and math.isfinite(sigma)):
-        raise ValueError(f"blurred: sigma is a positive number of elements, not {sigma}")
+    if not (type(sigma) in (int, float) or hasattr(sigma, "__float__")) or not (0 < float(sigma) < math.inf):
+        raise ValueError(f"blurred: sigma is a positive number of elements, not {sigma!r}")
     if not made.is_floating_point():
         raise TypeError(f"blurred: an image is of floating numbers, not {wrap.dtype_repr(made.dtype)}")
     for axis in axes:
+        if not -made.ndim <= axis < made.ndim:
+            raise ValueError(f"blurred: an image of shape {tuple(made.shape)} has no axis {axis}: say axes=")
         place = torch.arange(made.shape[axis], device=made.device, dtype=torch.float64)
         away = (place[:, None] - place).abs()
         weights = torch.where(away <= math.ceil(4 * sigma), torch.exp(-((away / sigma) ** 2) / 2), 0.0)
@@ -54,10 +56,14 @@ class dropped:
     """
 
     def __init__(self, axis: int) -> None:
+        if not isinstance(axis, int):
+            raise TypeError(f"dropped: axis is an int, not {axis!r}")
         self.axis = axis
 
     def __call__(self, x: Any, present: Any) -> Any:
         tensor, there = as_tensor(x), as_tensor(present)
+        if not -tensor.ndim <= self.axis < tensor.ndim:
+            raise ValueError(f"dropped: an input of shape {tuple(tensor.shape)} has no axis {self.axis}")
         others = [a for a in range(tensor.ndim) if a != self.axis % tensor.ndim]
         kept = (there.any(dim=others) if others else there).nonzero()[:, 0]
         made = tensor.index_select(self.axis, kept)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
-from collections.abc import Iterator, Sequence
+import operator
+from collections.abc import Hashable, Iterator, Sequence
 from typing import Any
 
 import torch
@@ -15,12 +17,18 @@ from npdec._decomposed.tensor import Labels
 
 __all__ = ["contexts", "correlated", "number_of_coalitions", "orders", "parsed"]
 
+_LINKAGES = "single", "complete", "average", "weighted", "centroid", "median", "ward"  # SciPy's
+
 Tree = int | list[Any]  # a component, or a list of trees
 
 
 def parsed(hierarchy: Any, count: int, labels: Labels | None) -> Tree:
     """The tree of the components' numbers: of lists and tuples of labels or numbers, or of SciPy's linkage matrix.
     Components that are named alone stand by themselves at the top; all that are not named too."""
+    if not isinstance(hierarchy, (list, tuple)) and not hasattr(hierarchy, "shape"):
+        raise ValueError(
+            f"attribute: hierarchy is lists or tuples of labels or numbers, or a linkage matrix, not {hierarchy!r}"
+        )
     if hasattr(hierarchy, "shape"):
         tree = _of_linkage(as_tensor(hierarchy), count)
     else:
@@ -40,11 +48,14 @@ def _numbered(item: Any, place: dict[Any, int]) -> Tree:
         if not item:
             raise ValueError("attribute: hierarchy holds an empty group")
         return [_numbered(inner, place) for inner in item]
-    if item in place:
+    if isinstance(item, Hashable) and item in place:
         return place[item]
-    if not isinstance(item, int) or isinstance(item, bool):
+    number = None
+    with contextlib.suppress(TypeError):
+        number = operator.index(item)
+    if number is None or isinstance(item, bool):
         raise ValueError(f"attribute: hierarchy names {item!r}, which is neither a label nor a number of a component")
-    return item
+    return number
 
 
 def _of_linkage(matrix: torch.Tensor, count: int) -> Tree:
@@ -119,7 +130,7 @@ def correlated(rows: Any, *, linkage: str = "average", labels: Sequence[Any] | N
     column is correlated with no other. `linkage`: how clusters are joined, SciPy's `method`. Returns pairs of pairs of
     column numbers, or of `labels`, as nested tuples.
 
-    Raises ValueError for an array that is no table, and ImportError where SciPy is not installed.
+    Raises ValueError for an array that is no table or not finite, and ImportError where SciPy is not installed.
 
     >>> rows = np.array([[0.0, 1.0, 0.1], [1.0, 0.0, 1.0], [2.0, 1.0, 2.1], [3.0, 0.0, 2.9]])
     >>> np.attribution.correlated(rows, labels=["a", "b", "c"])
@@ -133,6 +144,11 @@ def correlated(rows: Any, *, linkage: str = "average", labels: Sequence[Any] | N
     if table.ndim != 2 or table.shape[0] < 2 or not table.shape[1] or table.is_complex():
         raise ValueError(f"correlated: rows is a table (m, n) of two rows or more, not of shape {tuple(table.shape)}")
     n = table.shape[1]
+    if linkage not in _LINKAGES:
+        raise ValueError(f"correlated: linkage is one of {', '.join(_LINKAGES)}, not {linkage!r}")
+    gone = (~table.isfinite()).any(0).nonzero()[:, 0].tolist()
+    if gone:
+        raise ValueError(f"correlated: column {gone[0]} holds what is not finite: leave those rows out, or fill them")
     if labels is not None and len(labels) != n:
         raise ValueError(f"correlated: {n} columns need as many labels, not {len(labels)}")
     if n == 1:

@@ -23,6 +23,7 @@ from npdec.attribution._integral import Integral, Rates
 from npdec.attribution._problem import Found, Problem, plain
 from npdec.attribution._result import Attribution
 from npdec.attribution._taps import At, Layer, Tapped, Tensors
+from npdec.attribution._twice import twice
 
 __all__ = ["conductance", "flow", "result", "rooted", "split"]
 
@@ -225,6 +226,11 @@ def conductance(problem: Problem, at: At, steps: int | None, rtol: float | None,
     """∫ ∂f/∂h · dh/dt dt for the elements h of the layer, where the inputs go from the baseline to their values."""
     if len(at.layers) > 1:
         raise TypeError("attribute: method 'conductance' attributes to one layer at a time")
+    if not all(carries(value.dtype) for value in problem.values):
+        raise TypeError(
+            "attribute: method 'conductance' moves the inputs from the baseline to their values, and there is nothing "
+            "between integers: use method='path' or 'local', which begin at the layer"
+        )
     arrays = _arrays_at(problem, at, problem.values)
     if any(array.is_complex() for array in arrays):
         raise TypeError("attribute: method 'conductance' attributes to layers of real numbers")
@@ -236,9 +242,10 @@ def conductance(problem: Problem, at: At, steps: int | None, rtol: float | None,
     def rates(node: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Of each unit, and of what goes around the layer, (*O, K + 1); and the outputs."""
         at_node = node.to(problem.device, problem.dtype).requires_grad_()
-        made = tapped.one(problem.along(at_node.expand(problem.count)))
-        hidden = taps.seen[0]
-        moves = _moves(hidden, at_node)
+        with twice():
+            made = tapped.one(problem.along(at_node.expand(problem.count)))
+            hidden = taps.seen[0]
+            moves = _moves(hidden, at_node)
         columns = _path.columns(made[None])
         parts = []
         for column in columns:

@@ -71,6 +71,8 @@ def check(method: str, mode: str | None, order: int, named: dict[str, Any]) -> N
                 raise TypeError(f"attribute: absent= says what absence means: leave {name}=")
         if not callable(given["absent"]):
             raise TypeError(f"attribute: absent is a function (x, present), not {given['absent']!r}")
+    if not isinstance(given.get("seed", 0), int):
+        raise TypeError(f"attribute: seed is an int, not {given['seed']!r}")
     if "seed" in given and given.get("samples") == "all":
         raise TypeError("attribute: all coalitions need no seed")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import secrets
 from collections.abc import Callable
 from pathlib import Path
@@ -46,8 +47,10 @@ class PartFiles:
     def __init__(self, folder: str | os.PathLike[str], resume: bool, options: dict[str, Any]) -> None:
         self._load()
         self.folder = Path(folder)
+        if self.folder.exists() and not self.folder.is_dir():
+            raise FileExistsError(f"attribute_rows: out={self.folder} is a file: give a folder")
         self.folder.mkdir(parents=True, exist_ok=True)
-        if not resume and any(self.folder.glob(f"part-*{self.suffix}")):
+        if not resume and self._numbers():
             raise FileExistsError(
                 f"attribute_rows: {self.folder} holds batches: resume=True goes on with them, or give another folder"
             )
@@ -64,7 +67,13 @@ class PartFiles:
             made = compute()
             self._write(path, made, said)
             return made
-        found, written = self._read(path, rows)
+        try:
+            found, written = self._read(path, rows)
+        except Exception as error:  # whatever a file of another program or a disk that failed makes of it
+            raise ValueError(
+                f"attribute_rows: {path} cannot be read as a batch ({type(error).__name__}: {error}): remove it, and "
+                "it is made anew"
+            ) from error
         different = [name for name in sorted(said.keys() | written.keys()) if said.get(name) != written.get(name)]
         if different:
             raise ValueError(
@@ -78,12 +87,17 @@ class PartFiles:
 
     def end(self, count: int) -> None:
         """Raise ValueError where the folder has more than that many batches."""
-        more = [path.name for path in self.folder.glob(f"part-*{self.suffix}") if int(path.stem[5:]) >= count]
+        more = [self._path(number).name for number in self._numbers() if number >= count]
         if more:
             raise ValueError(
-                f"attribute_rows: the data has {count} batches, and {self.folder} more: {min(more)} to {max(more)}. "
+                f"attribute_rows: the data has {count} batches, and {self.folder} more: {more[0]} to {more[-1]}. "
                 "They are of other data: give another folder"
             )
+
+    def _numbers(self) -> list[int]:
+        """Those of the batches that are there."""
+        names = (re.fullmatch(rf"part-(\d+){re.escape(self.suffix)}", path.name) for path in self.folder.iterdir())
+        return sorted(int(name[1]) for name in names if name)
 
     def _path(self, number: int) -> Path:
         return self.folder / f"part-{number:05}{self.suffix}"

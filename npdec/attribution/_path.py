@@ -7,6 +7,7 @@ import torch
 from npdec._core.progress import Show
 from npdec.attribution._integral import Integral, Rates, at_number, like
 from npdec.attribution._problem import Found, Problem
+from npdec.attribution._twice import twice
 
 __all__ = ["assembled", "columns", "grad", "gradient", "input_x_gradient", "pairs", "path"]
 
@@ -55,7 +56,8 @@ def pairs(problem: Problem, steps: int | None, rtol: float | None, progress: Sho
 def gradient(problem: Problem) -> Found:
     """The gradient itself, by each element."""
     leaves = [value.clone().requires_grad_() for value in problem.values]
-    made = problem.one([leaf.clone() for leaf in leaves])
+    with twice(problem.graph):
+        made = problem.one([leaf.clone() for leaf in leaves])
     flat = made.reshape(-1)
     rows = []
     for i, number in enumerate(flat):
@@ -116,7 +118,8 @@ def _slopes(problem: Problem, weights: torch.Tensor, inside: bool = True) -> tup
     pieces, values = [], []
     for piece in weights.split(problem.at_once()):
         piece = piece.requires_grad_()
-        made = problem.many(problem.along(piece, inside))
+        with twice(problem.graph):
+            made = problem.many(problem.along(piece, inside))
         each = columns(made)
         last = len(each) - 1
         parts = [grad(c.sum(), [piece], i < last, problem.graph)[0] for i, c in enumerate(each)]
@@ -130,11 +133,12 @@ def _curvatures(problem: Problem, weights: torch.Tensor) -> torch.Tensor:
     pieces = []
     for piece in weights.split(problem.at_once()):
         piece = piece.requires_grad_()
-        made = problem.many(problem.along(piece))
         parts = []
-        for column in columns(made):
-            (slope,) = grad(column.sum(), [piece], retain=True, create=True)
-            rows = [grad(slope[:, i].sum(), [piece], retain=True)[0] for i in range(problem.count)]
-            parts.append(torch.stack(rows, 1))
+        with twice():
+            made = problem.many(problem.along(piece))
+            for column in columns(made):
+                (slope,) = grad(column.sum(), [piece], retain=True, create=True)
+                rows = [grad(slope[:, i].sum(), [piece], retain=True)[0] for i in range(problem.count)]
+                parts.append(torch.stack(rows, 1))
         pieces.append(assembled(parts, made).detach())
     return torch.cat(pieces)

@@ -168,7 +168,7 @@ class Problem:
         for value, here, as_torch in zip(self.values, self.of_elements(coalition), self.given, strict=True):
             parts = copy_of(value), here.expand(value.shape).clone()
             made = self.absent(*(part if as_torch else wrap.wrap_array(part) for part in parts))
-            leaves.append(made._t if isinstance(made, ArrayBase) else made)
+            leaves.append(made if isinstance(made, torch.Tensor) else _absent(made))
         return self.one(leaves)
 
     def collected(self, shares: Sequence[torch.Tensor]) -> torch.Tensor:
@@ -297,6 +297,12 @@ def _positions(argnums: Any, count: int) -> tuple[list[int], bool]:
     if not chosen or len(set(chosen)) < len(chosen):
         raise ValueError(f"attribute: argnums names each input once, and one at least, not {argnums!r}")
     return chosen, single
+
+
+def _absent(made: Any) -> torch.Tensor:
+    if isinstance(made, ArrayBase) or hasattr(made, "__array_interface__"):
+        return as_tensor(made)
+    raise TypeError(f"attribute: absent returns the input to be used, an array, not {type(made).__name__}")
 
 
 def plain(tensor: torch.Tensor) -> torch.Tensor:

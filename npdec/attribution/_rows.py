@@ -15,17 +15,20 @@ from npdec._array.convert import as_tensor
 from npdec._core.base import ArrayBase
 from npdec._core.tracebacks import ends
 from npdec._decomposed.tensor import DecomposedTensor
+from npdec._impl import _util
 from npdec.attribution._attribute import attribute
 from npdec.attribution._bits import digest
 from npdec.attribution._problem import whole
 from npdec.attribution._ranks import shared
 from npdec.attribution._result import Attribution
+from npdec.exceptions import DecompositionWarning
 
 if TYPE_CHECKING:
     from npdec.attribution._parts import PartFiles
 
 __all__ = ["Summary", "attribute_rows", "summarize"]
 
+_MISSED = 1e-2  # of the largest number of a row
 _METHODS = ("local", "path", "input_x_gradient")
 
 
@@ -63,10 +66,10 @@ def attribute_rows(
     that all of them see), and is given all of them, bit for bit those of one process.
 
     Each item is an `Attribution` with `value`, `residual` and `error` of shape (m,), and `attribution` of shape
-    (m, *S). Raises ValueError for what f returns in another shape, TypeError for other methods, which leave components
-    out, and for options that attribute does not take; FileExistsError where the folder has batches and resume is false,
-    ValueError where it has those of other rows, options or of another function (which what is read first tells, made
-    anew).
+    (m, *S). A DecompositionWarning says where rows depend on each other. Raises ValueError for what f returns in
+    another shape, TypeError for other methods, which leave components out, and for options that attribute does not
+    take; FileExistsError where the folder has batches and resume is false, ValueError where it has those of other rows,
+    options or of another function (which what is read first tells, made anew), or what cannot be read.
 
     >>> rows = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
     >>> for found in np.attribution.attribute_rows(lambda x: x[:, 0] * x[:, 1], rows, batch_size=2):
@@ -81,10 +84,13 @@ def attribute_rows(
     own = {"axis", "groups", "labels", "argnums", "baselines", "at", "paths", "batched"} & options.keys()
     if own:
         raise TypeError(f"attribute_rows: it takes no {', '.join(sorted(own))}")
+    if not isinstance(batch_size, int):
+        raise TypeError(f"attribute_rows: batch_size is an int, not {batch_size!r}")
     if batch_size < 1:
         raise ValueError(f"attribute_rows: batch_size is positive, not {batch_size}")
     if out is None and resume:
         raise TypeError("attribute_rows: resume=True goes on with what is in a folder: say which, with out=")
+    _check_data(data)
     parts = None
     if out is not None:
         parts = _parts(out)(out, resume, {"baseline": baseline, "output": output, "method": method, **options})
@@ -121,6 +127,8 @@ def attribute_rows(
 
 def _parts(out: str | os.PathLike[str]) -> type[PartFiles]:
     """What writes to a folder of that name."""
+    if not isinstance(out, (str, os.PathLike)):
+        raise TypeError(f"attribute_rows: out is the name of a folder, not {out!r}")
     if os.fspath(out).endswith(".zarr"):
         from npdec.attribution._parts_zarr import PartGroups
 
@@ -128,6 +136,16 @@ def _parts(out: str | os.PathLike[str]) -> type[PartFiles]:
     from npdec.attribution._parts import PartFiles
 
     return PartFiles
+
+
+def _check_data(data: Any) -> None:
+    if hasattr(data, "shape"):
+        if not len(data.shape):
+            raise TypeError("attribute_rows: data has no rows: its shape is ()")
+    elif isinstance(data, (str, bytes)) or not (hasattr(data, "__iter__") or hasattr(data, "__getitem__")):
+        raise TypeError(
+            f"attribute_rows: data is an array of rows, or an iterable of batches, not {type(data).__name__}"
+        )
 
 
 def _attributed(batches: Iterator[Sequence[Any]], parts: PartFiles | None) -> Iterator[Attribution[Any]]:
@@ -157,6 +175,12 @@ def _taken(data: Any, first: int, stop: int) -> Any:
 
 
 def _itself(batch: Any) -> Any:
+    if isinstance(batch, dict):
+        key = next(iter(batch), "x")
+        raise TypeError(
+            "attribute_rows: a batch is an array of rows, or a tuple or list that begins with one, not a dict: give "
+            f"those, (batch[{key!r}] for batch in data)"
+        )
     return batch
 
 
@@ -198,7 +222,22 @@ def _of_batch(
     value, residual = value.detach(), residual.detach()
     shares = as_tensor(found.attribution)
     error = value - residual - shares.reshape(rows, -1).sum(1)
+    if method != "input_x_gradient" and "steps" not in options:  # those are not complete anyway
+        _warn_if_mixed(value, residual, shares.reshape(rows, -1), error)
     return value, residual, shares, error
+
+
+def _warn_if_mixed(value: torch.Tensor, residual: torch.Tensor, shares: torch.Tensor, error: torch.Tensor) -> None:
+    """Warn where a row's shares miss it, while those of all rows together, which `attribute` looks at, do not."""
+    scale = torch.stack([value.abs(), residual.abs(), shares.abs().sum(1)]).max(0).values
+    missed = error.abs() > _MISSED * scale
+    if missed.any():
+        _util.warn(
+            f"attribute_rows: contributions miss {int(missed.sum())} of {len(value)} rows by more than a hundredth: "
+            "rows of a batch depend on each other, or f does not compute the same each time: take a network in "
+            "evaluation mode, and means and deviations of all data",
+            DecompositionWarning,
+        )
 
 
 @dataclass(frozen=True)
@@ -218,6 +257,8 @@ class Summary:
     def quantiles(self, q: Any) -> Any:
         """The quantiles of the shares, shape (*Q, *S), of the sample: exact where it is all rows."""
         wanted = as_tensor(q).to(torch.float64)
+        if not ((wanted >= 0) & (wanted <= 1)).all():
+            raise ValueError(f"quantiles: q is between 0 and 1, not {q}")
         flat = self.sample._t.reshape(len(self.sample), -1)
         made = torch.quantile(flat, wanted.reshape(-1), dim=0)
         return wrap.wrap_array(made.reshape(*wanted.shape, *self.sample.shape[1:]))
@@ -237,6 +278,8 @@ def summarize(batches: Iterable[Any], *, keep: int = 1000, seed: int = 0) -> Sum
     """
     if keep < 1:
         raise ValueError(f"summarize: keep is a number of rows, not {keep}")
+    if not hasattr(batches, "__iter__"):
+        raise TypeError(f"summarize: batches are an iterable of attributions, not {type(batches).__name__}")
     source = torch.Generator().manual_seed(seed)
     count, worst = 0, 0.0
     mean = spread = magnitude = None
@@ -246,6 +289,9 @@ def summarize(batches: Iterable[Any], *, keep: int = 1000, seed: int = 0) -> Sum
         error = getattr(batch, "error", None)
         if not len(rows):
             continue
+        if sample and rows.shape[1:] != sample[0].shape:
+            shapes = f"{tuple(sample[0].shape)} and {tuple(rows.shape[1:])}"
+            raise ValueError(f"summarize: batches have rows of shapes {shapes}: give those of one function")
         if error is not None:
             worst = max(worst, float(as_tensor(error).abs().max()))
         m, own = len(rows), rows.mean(0)

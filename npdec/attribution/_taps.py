@@ -66,6 +66,9 @@ def located(f: Any, at: Any) -> At:
     if not given:
         raise ValueError("attribute: at names no layer")
     layers = [one if isinstance(one, Layer) else Layer(one) for one in given]
+    for call in (layer.call for layer in layers):
+        if call is not None and (not isinstance(call, int) or call < 0):
+            raise TypeError(f"attribute: call of a Layer is an int, which counts from 0, not {call!r}")
     return At(layers, [_module(f, layer.module) for layer in layers], single)
 
 

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import torch
 
+from npdec._array.convert import as_tensor
 from npdec._core.tracebacks import ends
 from npdec._impl import _util
 from npdec.attribution._attribute import attribute
@@ -86,7 +87,8 @@ def attribute_text(
     """What each piece of a prompt contributes to the log-probabilities of what a language model of `transformers` says.
 
     `model`: a causal language model or one of encoder and decoder, in evaluation mode. `tokenizer`: its tokenizer.
-    `prompt`: a text, or the numbers of its tokens; a list of texts is attributed one after the other, and gives a list.
+    `prompt`: a text, or the numbers of its tokens; a list of these is attributed one after the other, and gives a list
+    (`target`, `rather` and a baseline that is a prompt may be lists then, with one for each).
     `target`: a text that may follow, or the numbers of its tokens; by default what the model says by itself, greedily,
     up to `max_new_tokens` tokens. `rather`: another target: what is attributed is then one number, the log-probability
     of `target` less that of this ("why this rather than that").
@@ -128,17 +130,19 @@ def attribute_text(
     own = {"axis", "groups", "labels", "output", "argnums", "at", "paths", "baselines", "absent"} & options.keys()
     if own:
         raise TypeError(f"attribute_text: it chooses {', '.join(sorted(own))} itself: use np.attribute")
-    if isinstance(prompt, (list, tuple)) and all(isinstance(one, str) for one in prompt) and prompt:
-        targets = target if isinstance(target, (list, tuple)) else [target] * len(prompt)
-        if len(targets) != len(prompt):
-            raise ValueError(f"attribute_text: {len(prompt)} prompts need as many targets, not {len(targets)}")
+    if options.get("batched") is True:
+        raise TypeError("attribute_text: batched=True is of functions of many prompts: leave it, or say batched='vmap'")
+    if _is_several(prompt):
+        given = {"target": target, "rather": rather, "baseline": baseline}
+        columns = [_for_each(one, len(prompt), what) for what, one in given.items()]
         return [
             attribute_text(
-                model, tokenizer, one, aim, rather=rather, by=by, baseline=baseline, max_new_tokens=max_new_tokens,
+                model, tokenizer, one, aim, rather=other, by=by, baseline=start, max_new_tokens=max_new_tokens,
                 **options,
             )
-            for one, aim in zip(prompt, targets, strict=True)
+            for one, aim, other, start in zip(prompt, *columns, strict=True)
         ]  # fmt: skip
+    _check(model, tokenizer, by, max_new_tokens)
     if model.training:
         raise ValueError("attribute_text: the model is in training mode, in which it drops numbers out: model.eval()")
     ids = _ids(model, tokenizer, prompt, "prompt")
@@ -156,13 +160,12 @@ def attribute_text(
     def said(prompt: torch.Tensor, aim: torch.Tensor) -> torch.Tensor:
         """The log-probabilities (T,) of the tokens of a target, each after the prompt and those before it."""
         if encoded:
-            first = aim.new_tensor([model.config.decoder_start_token_id])
-            logits = model(
-                inputs_embeds=prompt[None], decoder_input_ids=torch.cat([first, aim[:-1]])[None], use_cache=False
-            ).logits[0]
+            first = aim.new_tensor([_first(model)])
+            before = torch.cat([first, aim[:-1]])
+            logits = _logits(model, inputs_embeds=prompt[None], decoder_input_ids=before[None])
         else:
             both = torch.cat([prompt, embed(aim[:-1][None])[0].detach().to(prompt.dtype)])
-            logits = model(inputs_embeds=both[None], use_cache=False).logits[0, len(ids) - 1 :]
+            logits = _logits(model, inputs_embeds=both[None])[len(ids) - 1 :]
         places = torch.arange(len(aim), device=aim.device)
         return logits.log_softmax(-1)[places, aim]
 
@@ -201,19 +204,94 @@ def _warn_if_lost(found: Attribution[Any]) -> None:
         )
 
 
+def _is_several(given: Any) -> bool:
+    """Whether it is a list of texts, or of lists of numbers of tokens."""
+    if not isinstance(given, (list, tuple)) or not len(given):
+        return False
+    return all(isinstance(one, str) or _is_numbers(one) for one in given)
+
+
+def _is_numbers(given: Any) -> bool:
+    """Whether it is a list, or an array with one axis, of whole numbers."""
+    if isinstance(given, (list, tuple)):
+        return len(given) > 0 and all(isinstance(one, int) for one in given)
+    return getattr(given, "ndim", 0) == 1 and not torch.is_floating_point(as_tensor(given))
+
+
+def _for_each(given: Any, count: int, what: str) -> list[Any]:
+    """What several prompts are given: one for each of them, or the same for all."""
+    if not _is_several(given):
+        return [given] * count
+    if len(given) != count:
+        raise ValueError(f"attribute_text: {count} prompts need as many items in {what}, not {len(given)}, or one text")
+    return list(given)
+
+
+def _check(model: Any, tokenizer: Any, by: Any, most: Any) -> None:
+    if not (hasattr(model, "get_input_embeddings") and hasattr(model, "config")):
+        raise TypeError(
+            f"attribute_text: the model is a language model of transformers, not {type(model).__name__}: of other "
+            "functions np.attribute is asked"
+        )
+    if not callable(tokenizer):
+        raise TypeError(
+            f"attribute_text: a tokenizer is called with a text, and {type(tokenizer).__name__} cannot be: give that "
+            "of the model"
+        )
+    if by not in ("token", "word") and not (_is_several(by) and all(isinstance(one, str) for one in by)):
+        raise ValueError(f"attribute_text: by is 'token', 'word' or a list of segments, not {by!r}")
+    if not isinstance(most, int) or most < 1:
+        raise ValueError(f"attribute_text: max_new_tokens is a positive int, not {most!r}")
+
+
+def _logits(model: Any, **given: Any) -> torch.Tensor:
+    """The scores (n, vocabulary) of what comes next after each token."""
+    made = getattr(model(**given, use_cache=False), "logits", None)
+    if made is None:
+        raise _without_head(model)
+    return made[0]
+
+
+def _without_head(model: Any) -> TypeError:
+    return TypeError(
+        "attribute_text: a language model of transformers returns logits of what comes next, and "
+        f"{type(model).__name__} has none: take one with a head, as AutoModelForCausalLM or AutoModelForSeq2SeqLM make"
+    )
+
+
+def _first(model: Any) -> int:
+    """The token with which a decoder begins."""
+    for config in (model.config, getattr(model, "generation_config", None)):
+        first = getattr(config, "decoder_start_token_id", None)
+        if isinstance(first, int):
+            return first
+    raise ValueError("attribute_text: model.config.decoder_start_token_id, with which a decoder begins, is not set")
+
+
 def _ids(model: Any, tokenizer: Any, text: Any, what: str, special: bool = True) -> torch.Tensor:
     """The numbers of the tokens of a text, on the model's device."""
     given = tokenizer(text, add_special_tokens=special)["input_ids"] if isinstance(text, str) else text
-    device = model.get_input_embeddings().weight.device
-    ids = torch.as_tensor(given, device=device)
+    weight = model.get_input_embeddings().weight
+    try:
+        ids = torch.as_tensor(given, device=weight.device)
+    except (TypeError, ValueError, RuntimeError):  # no numbers
+        ids = weight.new_empty(())
     if ids.ndim != 1 or not len(ids) or ids.is_floating_point():
         raise ValueError(
             f"attribute_text: the {what} is a text or a list of the numbers of its tokens, one at least, not {text!r}"
+        )
+    wrong = ids[(ids < 0) | (ids >= len(weight))]
+    if len(wrong):
+        raise ValueError(
+            f"attribute_text: the {what} has the token {int(wrong[0])}, and the model knows those from 0 to "
+            f"{len(weight) - 1}: give the tokenizer of the model"
         )
     return ids.to(torch.int64)
 
 
 def _generated(model: Any, ids: torch.Tensor, most: int, encoded: bool) -> torch.Tensor:
+    if not getattr(model, "can_generate", bool)():
+        raise _without_head(model)
     made = model.generate(
         ids[None], attention_mask=torch.ones_like(ids)[None], do_sample=False, num_beams=1, max_new_tokens=most
     )[0]
@@ -226,8 +304,17 @@ def _generated(model: Any, ids: torch.Tensor, most: int, encoded: bool) -> torch
 def _start(model: Any, tokenizer: Any, ids: torch.Tensor, embedded: torch.Tensor, baseline: Any) -> torch.Tensor:
     """The embeddings (n, d) of the baseline."""
     embed = model.get_input_embeddings()
-    if not isinstance(baseline, str):
-        return torch.as_tensor(baseline, dtype=embedded.dtype, device=embedded.device).broadcast_to(embedded.shape)
+    if baseline is None:
+        raise TypeError("attribute_text: baseline is 'pad', 'mean', 'zero', another prompt or an array, not None")
+    if not isinstance(baseline, str) and not _is_numbers(baseline):
+        start = as_tensor(baseline).to(embedded)
+        try:
+            return start.broadcast_to(embedded.shape)
+        except RuntimeError:
+            raise ValueError(
+                f"attribute_text: a baseline of shape {tuple(start.shape)} does not broadcast to the embeddings "
+                f"{tuple(embedded.shape)}"
+            ) from None
     if baseline == "zero":
         return torch.zeros_like(embedded)
     if baseline == "mean":
@@ -251,8 +338,6 @@ def _pieces(tokenizer: Any, prompt: Any, ids: torch.Tensor, by: Any) -> tuple[to
     if by == "token":
         texts = [_text(tokenizer, i) for i in ids.tolist()]
         return torch.arange(len(ids)), [Piece(text, i) for i, text in enumerate(texts)]
-    if isinstance(by, str) and by != "word":
-        raise ValueError(f"attribute_text: by is 'token', 'word' or a list of segments, not {by!r}")
     if not isinstance(prompt, str) or not getattr(tokenizer, "is_fast", False):
         raise ValueError("attribute_text: words and segments are found in a text, by a fast tokenizer: use by='token'")
     encoding = tokenizer(prompt, return_offsets_mapping=True)
@@ -260,7 +345,8 @@ def _pieces(tokenizer: Any, prompt: Any, ids: torch.Tensor, by: Any) -> tuple[to
     if by == "word":
         names: list[Any] = list(encoding.word_ids())
     else:
-        names = [_segment(prompt, by, *span) for span in spans]
+        places = _places(prompt, by)
+        names = [_segment(prompt, places, *span) for span in spans]
     # A token of no word (one that the tokenizer adds) is a piece by itself; pieces are runs of equal names.
     member: list[int] = []
     for i, name in enumerate(names):
@@ -274,23 +360,28 @@ def _pieces(tokenizer: Any, prompt: Any, ids: torch.Tensor, by: Any) -> tuple[to
     return torch.tensor(member), pieces
 
 
-def _segment(prompt: str, segments: Sequence[str], first: int, last: int) -> tuple[int, bool] | None:
+def _places(prompt: str, segments: Sequence[str]) -> list[tuple[int, int]]:
+    """Where each segment begins and ends."""
+    places, at = [], 0
+    for segment in segments:
+        start = prompt.find(segment, at) if segment else -1
+        if start < 0:
+            raise ValueError(f"attribute_text: the prompt has no segment {segment!r} after those before it")
+        at = start + len(segment)
+        places.append((start, at))
+    return places
+
+
+def _segment(prompt: str, places: Sequence[tuple[int, int]], first: int, last: int) -> tuple[int, bool] | None:
     """The segment that a token is in, or the gap before one: a token over a border belongs to where it begins."""
     if first == last:
         return None
     while first < last - 1 and prompt[first].isspace():
         first += 1
-    at = 0
-    for k, segment in enumerate(segments):
-        start = prompt.find(segment, at) if segment else -1
-        if start < 0:
-            raise ValueError(f"attribute_text: the prompt has no segment {segment!r} after those before it")
-        if first < start:
-            return k, False
-        at = start + len(segment)
-        if first < at:
-            return k, True
-    return len(segments), False
+    for k, (start, end) in enumerate(places):
+        if first < end:
+            return k, first >= start
+    return len(places), False
 
 
 def _text(tokenizer: Any, token: int) -> str:

@@ -78,7 +78,8 @@ def max_sensitivity(
 
     `attribute` gives the attribution φ, an array of any shape or an `Attribution`, of an array like `x`, of shape S.
     `moves`: the δ, of shape (m, *S); by default `samples` of them, uniform in the cube, drawn with `seed`. NaN where
-    φ(x) is zero. Raises ValueError for shapes that do not fit.
+    φ(x) is zero. Raises ValueError for shapes that do not fit and a radius that is not positive, TypeError where
+    `attribute` returns nothing.
 
     >>> moves = [[0.5, 0.0], [0.0, -0.25]]
     >>> np.testing.max_sensitivity(lambda x: x**2, np.array([1.0, 0.0]), moves=moves)
@@ -88,6 +89,8 @@ def max_sensitivity(
     if moves is None:
         if samples < 1:
             raise ValueError(f"max_sensitivity: a maximum needs a sample or more, not {samples}")
+        if not (radius > 0 and math.isfinite(radius)):
+            raise ValueError(f"max_sensitivity: radius is a positive number, not {radius}")
         drawn = torch.rand(samples, *value.shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
         steps = (2 * drawn - 1) * radius
     else:
@@ -97,11 +100,12 @@ def max_sensitivity(
                 f"max_sensitivity: moves of shape {tuple(steps.shape)} for an input of shape {tuple(value.shape)}"
             )
     as_torch = isinstance(x, torch.Tensor)
-    first = _flat(attribute(x))
+    first = _flat("max_sensitivity", attribute(x))
     most = 0.0
     for step in steps.to(value):
         moved = value + step
-        change = (_flat(attribute(moved if as_torch else wrap.wrap_array(moved))) - first).norm()
+        again = attribute(moved if as_torch else wrap.wrap_array(moved))
+        change = (_flat("max_sensitivity", again) - first).norm()
         most = max(most, float(change))
     scale = float(first.norm())
     return most / scale if scale else math.nan
@@ -147,13 +151,16 @@ def randomization(
     `modules`: names, in the order of the randomisation; by default all that have parameters of their own, the last one
     first. `cascade=False`: one at a time, the others as they were.
 
-    Raises ValueError for a name that the network does not have, or without modules to make random.
+    Raises ValueError for a name that the network does not have, or without modules to make random, TypeError for what
+    is no module, and where `attribute` returns nothing.
 
     >>> net = torch.nn.Sequential(torch.nn.Linear(3, 8), torch.nn.Tanh(), torch.nn.Linear(8, 1))
     >>> found = np.testing.randomization(net, lambda net: np.attribute(net, torch.tensor([1.0, 2.0, 3.0])))
     >>> found.modules, found.correlation.shape
     (('2', '0'), (2,))
     """
+    if not hasattr(net, "named_modules"):
+        raise TypeError(f"randomization: net is a torch module, not {type(net).__name__}")
     owned = {name: module for name, module in net.named_modules() if list(module.parameters(recurse=False))}
     names = tuple(reversed(owned)) if modules is None else tuple(modules)
     unknown = [name for name in names if name not in owned]
@@ -161,7 +168,7 @@ def randomization(
         said = f"no modules {unknown} with parameters" if unknown else "no parameters"
         raise ValueError(f"randomization: {type(net).__name__} has {said}: it has {sorted(owned)}")
     source = torch.Generator().manual_seed(seed)
-    first = _flat(attribute(net))
+    first = _flat("randomization", attribute(net))
     changed = copy.deepcopy(net)
     found = []
     for name in names:
@@ -172,7 +179,7 @@ def randomization(
                 drawn = torch.randn(parameter.shape, generator=source, dtype=torch.float64).to(parameter)
                 spread = parameter.std() if parameter.numel() > 1 else parameter.new_zeros(())
                 parameter.copy_(parameter.mean() + spread * drawn)
-        now = _flat(attribute(changed))
+        now = _flat("randomization", attribute(changed))
         found.append([correlation(ranks(a), ranks(b)) for a, b in ((now, first), (now.abs(), first.abs()))])
     plain, magnitudes = (torch.stack(column) for column in zip(*found, strict=True))
     return Randomization(names, wrap.wrap_array(plain), wrap.wrap_array(magnitudes))
@@ -223,6 +230,8 @@ def agreement(
     array([[1., 0.],
            [0., 1.]])
     """
+    if not isinstance(attributions, Mapping):
+        raise TypeError(f"agreement: attributions by name, a dict, not {type(attributions).__name__}")
     names = tuple(attributions)
     rows = [_numbers(getattr(one, "attribution", one)).to(torch.float64) for one in attributions.values()]
     shapes = {tuple(row.shape) for row in rows}
@@ -257,8 +266,10 @@ def _numbers(x: Any) -> torch.Tensor:
     return (tensor.value if isinstance(tensor, DecomposedTensor) else tensor).detach()
 
 
-def _flat(attribution: Any) -> torch.Tensor:
+def _flat(name: str, attribution: Any) -> torch.Tensor:
     """An attribution as one row of float64, on the host; of several inputs one after the other."""
     found = getattr(attribution, "attribution", attribution)
+    if found is None:
+        raise TypeError(f"{name}: attribute(...) returns an attribution or an array, not NoneType")
     parts = found if isinstance(found, tuple) else (found,)
     return torch.cat([_numbers(part).reshape(-1).cpu().to(torch.float64) for part in parts])

@@ -697,6 +697,45 @@ def test_a_read_only_array_is_pickled_as_one_in_protocol_5(lib):
     assert pickle.loads(pickle.dumps(x, 4)).flags.writeable
 
 
+class Buffer(ctypes.Structure):
+    """What an exporter fills in, as C code sees it: a memoryview fills in what is missing."""
+
+    _fields_ = [
+        ("buf", ctypes.c_void_p), ("obj", ctypes.py_object), ("len", ctypes.c_ssize_t), ("itemsize", ctypes.c_ssize_t),
+        ("readonly", ctypes.c_int), ("ndim", ctypes.c_int), ("format", ctypes.c_char_p),
+        ("shape", ctypes.POINTER(ctypes.c_ssize_t)), ("strides", ctypes.POINTER(ctypes.c_ssize_t)),
+        ("suboffsets", ctypes.c_void_p), ("internal", ctypes.c_void_p),
+    ]  # fmt: skip
+
+
+@BOTH
+@pytest.mark.parametrize("writeable", [True, False])
+@pytest.mark.parametrize("shape", [(3,), (2, 3), (0,)])
+def test_buffers_of_pickles_have_the_strides_that_are_asked_for(lib, shape, writeable):
+    """Ray copies them without a look, and ctypes leaves them out: an array made a worker of Ray crash."""
+    x = lib.ones(shape)
+    x.flags.writeable = writeable
+    buffers: list[Any] = []
+    pickle.dumps(x, 5, buffer_callback=buffers.append)
+    found, full = Buffer(), 0x11C  # PyBUF_FULL_RO
+    api = ctypes.pythonapi
+    assert api.PyObject_GetBuffer(ctypes.py_object(buffers[0]), ctypes.byref(found), full) == 0
+    try:
+        assert found.format
+        assert found.readonly != writeable
+        sizes, steps_, size = [], [], found.itemsize
+        assert found.strides, "no strides"
+        for axis in range(found.ndim):
+            sizes.append(found.shape[axis])
+            steps_.append(found.strides[axis])
+        for length in sizes:
+            size *= length
+        assert size == found.len == x.nbytes
+        assert steps_[-1] == found.itemsize
+    finally:
+        api.PyBuffer_Release(ctypes.byref(found))
+
+
 COLLECTED = """
 import gc, pickle, sys
 import npdec as np

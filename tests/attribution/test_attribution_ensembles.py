@@ -154,6 +154,33 @@ def test_the_law_agrees_where_no_way_asks_for_a_column_twice():
     assert differ
 
 
+@pytest.mark.slow
+def test_the_law_beside_shaps_trees():
+    """What SHAP's TreeExplainer says of a forest is what the law does where no way asks for a column twice. Elsewhere
+    they differ by that: SHAP's are Shapley values of columns, and the law's those of the comparisons, added up."""
+    shap = pytest.importorskip("shap")
+    for depth, columns, alike in ((1, 5, True), (3, 3, False)):
+        forest = ensemble.RandomForestRegressor(3, max_depth=depth, random_state=0).fit(ROWS[:, :columns], NUMBER)
+        leaves, twice = leaves_of(forest)
+        assert twice != alike
+        f = translated(forest, "predict", Raw(tuple(range(columns)), Columns(None, columns)))
+        apart = 0.0
+        for row in range(8):
+            x, r = ROWS[row, :columns], ROWS[30 + row, :columns]
+            found = np.attribute(lambda v, f=f: f(v)[0], np.array(x), baseline=np.array(r))
+            law = numpy.asarray(found.attribution)
+            explainer = shap.TreeExplainer(forest, r[None], feature_perturbation="interventional")
+            theirs = explainer.shap_values(x[None])[0]
+            assert abs(found.error) < 1e-12
+            assert theirs.sum() == pytest.approx(law.sum(), abs=1e-6)  # in single precision
+            wanted = [float(share) for share in tree_paths.by_products(leaves, x.tolist(), r.tolist())]
+            explained = numpy.array(wanted) - by_coalitions(forest.predict, x, r[None])
+            assert law - theirs == pytest.approx(explained, abs=1e-6)
+            apart = max(apart, abs(explained).max())
+        assert (apart < 1e-12) == alike
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["InvalidModelError", "ExplainerError"])
 def test_what_shap_refuses_goes_by_coalitions(monkeypatch, kind):
     shap = pytest.importorskip("shap")

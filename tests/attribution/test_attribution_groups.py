@@ -104,7 +104,14 @@ def test_labels_and_what_is_not_named():
         "an empty group": [[]],
         r"linkage matrix of 5 components has shape \(4, 4\)": numpy.zeros((3, 4)),
         "before they are there": numpy.full((4, 4), 8.0),
+        r"names \{0, 1\}, which is neither a label nor": [{0, 1}],
+        r"hierarchy is lists or tuples .* not 'ab'": "ab",
+        r"hierarchy is lists or tuples .* not \{'a': \[0, 1\]\}": {"a": [0, 1]},
     }
+    whole = [[numpy.int64(0), np.int64(1)], numpy.array(2)[()], torch.tensor(3)]
+    assert np.attribute(f, np.array(X), hierarchy=whole, **options).attribution.tolist() == pytest.approx(
+        plain.tolist()
+    )
     for said, hierarchy in wrong.items():
         with pytest.raises(ValueError, match=said):
             np.attribute(f, np.array(X), hierarchy=hierarchy, **options)
@@ -138,6 +145,10 @@ def test_dendrograms_are_scipys():
     for wrong, options in ((rows[0], {}), (rows[:1], {}), (rows, {"labels": "ab"})):
         with pytest.raises(ValueError, match="correlated: "):
             np.attribution.correlated(wrong, **options)
+    with pytest.raises(ValueError, match="correlated: column 1 holds what is not finite"):
+        np.attribution.correlated(numpy.where(numpy.arange(5) == 1, numpy.nan, rows))
+    with pytest.raises(ValueError, match=r"correlated: linkage is one of single, complete.*, not 'bogus'"):
+        np.attribution.correlated(rows, linkage="bogus")
 
 
 def _leaves(tree):
@@ -182,7 +193,7 @@ def test_a_background_gives_interventional_shapley_values():
     assert numpy.abs(numpy.asarray(owen.attribution) - by_orders(mean_worth, [[0, 1], [2, 3, 4]], 5)).max() < 1e-12
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_samples_are_shaps_within_standard_error():
     shap = pytest.importorskip("shap")
     many = numpy.random.default_rng(4).standard_normal((7, 5))
@@ -197,6 +208,39 @@ def test_samples_are_shaps_within_standard_error():
     orders = shap.explainers.Permutation(of_rows, shap.maskers.Independent(many), seed=1)(X[None], max_evals=11 * 400)
     apart = numpy.abs(orders.values[0] - numpy.asarray(drawn.attribution))
     assert (apart <= 4 * numpy.asarray(drawn.standard_error) + 1e-9).all()
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kind", ["Permutation", "Kernel"])
+def test_orders_drawn_from_one_baseline_are_shaps_draws_within_standard_error(kind):
+    """Of twelve inputs, whose coalitions neither tries all: theirs drawn eight times, which tells their error."""
+    shap = pytest.importorskip("shap")
+    source = numpy.random.default_rng(5)
+    weights, x, base = source.standard_normal((12, 12)), source.standard_normal(12), source.standard_normal(12)
+
+    def f(rows):
+        return np.tanh((rows @ np.array(weights) * rows).sum(-1) / 6) + rows[..., 0] * rows[..., 1] * rows[..., 2]
+
+    def of_rows(rows):
+        return numpy.asarray(f(np.array(rows)))
+
+    def theirs(seed):
+        if kind == "Permutation":
+            masker = shap.maskers.Independent(base[None])
+            return shap.explainers.Permutation(of_rows, masker, seed=seed)(x[None], max_evals=25 * 20).values[0]
+        numpy.random.seed(seed)
+        return shap.explainers.Kernel(of_rows, base[None]).shap_values(x[None], nsamples=600, l1_reg=0, silent=True)[0]
+
+    options = {"baseline": np.array(base), "method": "shapley", "batched": True}
+    drawn = np.attribute(f, np.array(x), samples=100, **options)
+    exact = np.attribute(f, np.array(x), samples="all", **options)
+    many = numpy.stack([theirs(seed) for seed in range(8)])
+    ours, error = numpy.asarray(drawn.attribution), numpy.asarray(drawn.standard_error)
+    both = numpy.hypot(error, many.std(0, ddof=1) / 8**0.5)
+    assert (abs(many.mean(0) - ours) <= 4 * both).all()
+    assert (abs(ours - numpy.asarray(exact.attribution)) <= 4 * error).all()
+    assert (both > 1e-4).all()
+    assert (both < 0.2 * abs(ours).max()).all()
 
 
 # -- what is absent ----------------------------------------------------------------------------------------------------
@@ -232,6 +276,19 @@ def test_absence_by_a_function_is_that_of_the_baseline_where_it_says_so():
     for options in ({"baseline": 1.0}, {"baselines": numpy.ones((2, 5))}, {"batched": True}, {"chunk_size": 2}):
         with pytest.raises(TypeError, match=r"absent= says what absence means: leave"):
             np.attribute(f, np.array(X), method="shapley", absent=np.attribution.dropped(0), **options)
+    wanted = np.attribute(f, np.array(X), method="shapley").attribution.tolist()
+    given = np.attribute(f, np.array(X), method="shapley", absent=lambda x, here: numpy.where(here, x, 0.0))
+    assert given.attribution.tolist() == wanted  # NumPy's array
+    for made in (None, "x", [None]):
+        with pytest.raises(TypeError, match=r"absent returns the input to be used, an array, not "):
+            np.attribute(f, np.array(X), method="occlusion", absent=lambda x, here, made=made: made)
+    with pytest.raises(TypeError, match=r"dropped: axis is an int, not \(0, 1\)"):
+        np.attribution.dropped((0, 1))
+    with pytest.raises(ValueError, match=r"dropped: an input of shape \(5,\) has no axis 1"):
+        np.attribute(f, np.array(X), method="occlusion", absent=np.attribution.dropped(1))
+    for seed in ("a", 1.5):
+        with pytest.raises(TypeError, match=r"seed is an int, not"):
+            np.attribute(f, np.array(X), method="shapley", samples=3, seed=seed)
     with pytest.raises(TypeError, match=r"absent is a function"):
         np.attribute(f, np.array(X), method="shapley", absent="dropped")
     with pytest.raises(TypeError, match=r"takes no absent="):
@@ -256,5 +313,10 @@ def test_blurred_images_are_weighted_means(sigma):
     assert numpy.asarray(np.attribution.blurred(flat, sigma)) == pytest.approx(flat)
     with pytest.raises(ValueError, match="sigma is a positive number"):
         np.attribution.blurred(image, 0)
+    for wrong in ("a", None, float("nan"), [1.0]):
+        with pytest.raises(ValueError, match="sigma is a positive number"):
+            np.attribution.blurred(image, wrong)
+    with pytest.raises(ValueError, match=r"blurred: an image of shape \(5,\) has no axis -2: say axes="):
+        np.attribution.blurred(numpy.ones(5), sigma)
     with pytest.raises(TypeError, match="of floating numbers"):
         np.attribution.blurred(numpy.ones((3, 3), dtype=int), sigma)

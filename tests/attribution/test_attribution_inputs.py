@@ -497,3 +497,30 @@ ONES = np.ones(2)
 def test_errors(call, error, text):
     with pytest.raises(error, match=text):
         call()
+
+
+@pytest.mark.parametrize("call", ["forward", "reverse", "layer", "paths", "graph", "rows", "blurred"])
+def test_what_is_computed_stays_on_the_device_of_the_inputs(call):
+    """As on a GPU beside the processor: what is made without a word about its device lands on one without numbers."""
+    torch.manual_seed(0)
+    net = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.LayerNorm(4), torch.nn.Tanh(), torch.nn.Linear(4, 1))
+    x, many = torch.randn(3), torch.randn(6, 3)
+    start, starts = torch.zeros(3), torch.zeros(6, 3)
+
+    def f(x):
+        jumps = (x > 0.1).sum() * x.max() + torch.where(x > 0, x, 2 * x).std()
+        return jumps + x.softmax(-1)[0] * x.exp().mean() + net(x)[0] + (x @ torch.outer(x, x)).sum()
+
+    calls = {
+        "forward": lambda: np.attribute(f, x, baseline=start, mode="forward", chunk_size=2),
+        "reverse": lambda: np.attribute(f, x, baseline=start),
+        "layer": lambda: np.attribute(net, x, baseline=start, at="2"),
+        "paths": lambda: np.attribute(net, x, baseline=start, at="2", paths=True),
+        "graph": lambda: np.attribute(f, x, baseline=start, create_graph=True),
+        "rows": lambda: next(np.attribution.attribute_rows(net, many, baseline=starts)),
+        "blurred": lambda: (np.attribution.blurred(many, 1.0),) * 3,
+    }
+    want = [part.detach() for part in calls[call]()]
+    with torch.device("meta"):
+        found = [part.detach() for part in calls[call]()]
+    assert all(torch.equal(a, b) for a, b in zip(found, want, strict=True))

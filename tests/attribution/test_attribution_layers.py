@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import warnings
 
@@ -9,10 +10,11 @@ import captum.attr
 import numpy
 import pytest
 import torch
+from captum.attr._utils.approximation_methods import approximation_parameters
 from torch import nn
 
 import npdec as np
-from npdec.attribution import Layer
+from npdec.attribution import Layer, _integral
 
 F64 = torch.float64
 MODES = pytest.mark.parametrize("activation", [nn.Tanh, nn.ReLU, nn.GELU])
@@ -57,7 +59,7 @@ class Block(nn.Module):
 
     def forward(self, x):
         q, k, v = (part.unflatten(-1, (self.heads, -1)).transpose(0, 1) for part in self.qkv(self.norm(x)).chunk(3, -1))
-        mixed = torch.nn.functional.scaled_dot_product_attention(q, k, v)
+        mixed = torch.nn.functional.scaled_dot_product_attention(q[None], k[None], v[None])[0]
         return x + self.out(mixed.transpose(0, 1).flatten(-2))
 
 
@@ -287,6 +289,8 @@ def test_path_from_tokens_is_captums_at_the_embedding():
         close(found.attribution, want, 1e-6)
     with pytest.raises(TypeError, match=r"paths lead from inputs of floating numbers"):
         np.attribute(net, tokens, at="0", output=(0, 1), paths=True)
+    with pytest.raises(TypeError, match=r"'conductance' moves the inputs.*integers.*method='path'"):
+        np.attribute(net, tokens, at="0", output=(0, 1), method="conductance")
 
 
 @pytest.mark.slow
@@ -313,16 +317,31 @@ def test_conductance_is_the_integral_of_what_flows_and_captums_limit(activation)
         assert errors[1] < errors[0] / 4
 
 
+@MODES
+@pytest.mark.parametrize("rule", ["gausslegendre", "riemann_trapezoid"])
+def test_conductance_is_captums_with_the_same_nodes(monkeypatch, activation, rule):
+    """Captum weighs the slope at a node by how far the layer moves to the next one. Where the layer is linear in the
+    inputs that is its rate by the distance of the nodes, and the numbers are the same."""
+    net, (x, base) = mlp(activation), ends()
+    nodes = approximation_parameters(rule)[1](8)
+    pairs = tuple((a, b - a) for a, b in itertools.pairwise(nodes))
+    monkeypatch.setattr(_integral, "gauss_legendre", lambda steps: pairs)
+    units = Layer("0", groups=[0, 0, 1, 1, 2, 2])
+    theirs = captum.attr.LayerConductance(net, net[0])
+    for target in range(3):
+        want = theirs.attribute(x[None], base[None], target=target, n_steps=7, method=rule)[0]
+        options = {"baseline": base, "output": target, "method": "conductance", "steps": 7}
+        close(np.attribute(net, x, at="0", **options).attribution, want)
+        close(np.attribute(net, x, at=units, **options).attribution, want.reshape(3, 2).sum(1))
+
+
 @pytest.mark.slow
 def test_conductance_beside_what_goes_around():
     net = Small()
     x, base = (torch.randn(4, 6, generator=torch.Generator().manual_seed(s)) for s in (1, 2))
 
-    def plain(x):  # attention that has second derivatives
-        with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH):
-            return net(x)
-
-    found = np.attribute(plain, x, baseline=base, output=1, at=net.blocks[1].out, method="conductance", rtol=1e-9)
+    found = np.attribute(net, x, baseline=base, output=1, at=net.blocks[1].out, method="conductance", rtol=1e-9)
+    close(found.value, net(x)[1].detach(), 0)
     close(found.attribution.sum() + found.around, (net(x) - net(base))[1], 1e-8)
     assert abs(found.around) > 1e-3
 
@@ -372,6 +391,8 @@ def test_other_methods_are_those_of_the_rest_of_the_network():
         ({"paths": True}, TypeError, r"say which, with at="),
         ({"method": "conductance"}, TypeError, r"say which, with at="),
         ({"at": "1", "paths": 1}, TypeError, r"paths is True or False, not 1"),
+        ({"at": Layer("1", call="x")}, TypeError, r"call of a Layer is an int, which counts from 0, not 'x'"),
+        ({"at": Layer("1", call=-1)}, TypeError, r"call of a Layer is an int, which counts from 0, not -1"),
     ],
 )
 def test_what_does_not_fit_together(options, error, said):

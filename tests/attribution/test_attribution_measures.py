@@ -197,3 +197,20 @@ def test_several_methods_in_one_table_are_each_by_itself():
     ]
     with pytest.raises(ValueError, match="no attributions to compare"):
         np.testing.faithfulness(f, x, base, {}, batched=True)
+
+
+def test_what_is_wrong_in_a_measure_is_named():
+    net, x = network(), point(1)
+    with pytest.raises(TypeError, match=r"randomization: net is a torch module, not function"):
+        np.testing.randomization(lambda x: x, lambda net: x)
+    with pytest.raises(TypeError, match=r"agreement: attributions by name, a dict, not list"):
+        np.testing.agreement([point(1, (4,)), point(2, (4,))])
+    for radius in (-1.0, 0.0, math.nan):
+        with pytest.raises(ValueError, match=r"max_sensitivity: radius is a positive number, not"):
+            np.testing.max_sensitivity(lambda x: x, x, radius=radius)
+    for measured in (
+        lambda: np.testing.randomization(net, lambda net: None),
+        lambda: np.testing.max_sensitivity(lambda x: None, x),
+    ):
+        with pytest.raises(TypeError, match=r": attribute\(.*\) returns an attribution or an array, not NoneType"):
+            measured()

@@ -149,6 +149,41 @@ def test_what_was_written_with_something_else_is_refused(tmp_path):
         attribute_rows(squares, x, resume=True)
 
 
+@pytest.mark.parametrize(("name", "needs"), [("out", "pyarrow"), ("out.zarr", "zarr")])
+def test_a_part_that_cannot_be_read_is_named(name, needs, tmp_path):
+    """As a disk that fails leaves it, or another program."""
+    pytest.importorskip(needs)
+    x, out = rows(), tmp_path / name
+    whole = list(attribute_rows(squares, x, batch_size=4, out=out))
+    part = sorted(out.glob("part-*"))[1]
+    inside = part if part.is_file() else next(part.glob("attribution/c/**/0"))
+    if part.is_file():
+        inside.write_bytes(inside.read_bytes()[:40])
+    else:
+        (part / "attribution" / "zarr.json").unlink()
+    (out / "part-notes.parquet").write_text("of somebody else")
+    with pytest.raises(ValueError, match=rf"{part.name} cannot be read as a batch.*: remove it, and it is made anew"):
+        list(attribute_rows(squares, x, batch_size=4, out=out, resume=True))
+    shutil.rmtree(part) if part.is_dir() else part.unlink()
+    again = list(attribute_rows(squares, x, batch_size=4, out=out, resume=True))
+    assert all(torch.equal(a.attribution, b.attribution) for a, b in zip(whole, again, strict=True))
+    if name == "out":
+        from pyarrow import parquet, table
+
+        parquet.write_table(table({"value": [1.0]}), part)
+        with pytest.raises(ValueError, match=rf"{part.name} cannot be read as a batch"):
+            list(attribute_rows(squares, x, batch_size=4, out=out, resume=True))
+
+
+def test_out_is_a_folder(tmp_path):
+    pytest.importorskip("pyarrow")
+    (tmp_path / "taken").write_text("")
+    with pytest.raises(FileExistsError, match=r"attribute_rows: out=.*taken is a file: give a folder"):
+        attribute_rows(squares, rows(), out=tmp_path / "taken")
+    with pytest.raises(TypeError, match=r"attribute_rows: out is the name of a folder, not 3"):
+        attribute_rows(squares, rows(), out=3)
+
+
 def test_pyarrow_is_asked_for(monkeypatch, tmp_path):
     monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
     with pytest.raises(ImportError, match="out= needs pyarrow"):

@@ -35,6 +35,59 @@ METHODS: dict[str, dict[str, Any]] = {
 }
 
 
+def attended(w: torch.Tensor, x: torch.Tensor, mask: Any, causal: bool) -> torch.Tensor:
+    rows = (x @ w).reshape(1, 3, 2, 2).transpose(1, 2)
+    met = torch.nn.functional.scaled_dot_product_attention(rows, rows.sin(), rows, mask, 0.0, causal, scale=0.7)
+    return (met * torch.arange(12.0, dtype=D).reshape(met.shape)).sum()
+
+
+def written_out(w: torch.Tensor, x: torch.Tensor, mask: Any, causal: bool) -> torch.Tensor:
+    rows = (x @ w).reshape(1, 3, 2, 2).transpose(1, 2)
+    scores = rows @ rows.sin().transpose(-1, -2) * 0.7
+    if causal:
+        scores = scores.masked_fill(~torch.ones(3, 3, dtype=torch.bool).tril(), -torch.inf)
+    met = (scores if mask is None else scores + mask).softmax(-1) @ rows
+    return (met * torch.arange(12.0, dtype=D).reshape(met.shape)).sum()
+
+
+@pytest.mark.parametrize(("mask", "causal"), [(False, False), (True, False), (False, True)])
+def test_attention_whose_kernel_has_one_derivative_has_a_second_one(mask: bool, causal: bool) -> None:
+    """torch's fast attention on a processor cannot be differentiated twice: here, what is written out can."""
+    draw = torch.Generator().manual_seed(0)
+    w, x, base = (torch.randn(*shape, generator=draw, dtype=D) for shape in ((4, 4), (3, 4), (3, 4)))
+    given = torch.randn(3, 3, generator=draw, dtype=D) if mask else None
+    w.requires_grad_()
+    for options in (METHODS["path"], METHODS["gradient"], METHODS["input_x_gradient"]):
+        start = {} if options["method"] == "gradient" else {"baseline": base}
+        slopes = []
+        for f in (attended, written_out):
+            found = np.attribute(lambda x, f=f: f(w, x, given, causal), x, create_graph=True, **options, **start)
+            slopes.append(torch.autograd.grad(found.attribution.square().sum(), w)[0])
+        torch.testing.assert_close(*slopes)
+    fast, slow = (
+        np.attribute(lambda x, f=f: f(w, x, given, causal), x, baseline=base, axis=0, order=2, steps=5)
+        for f in (attended, written_out)
+    )
+    torch.testing.assert_close(fast.attribution, slow.attribution)
+    assert fast.value == attended(w, x, given, causal)
+
+
+def test_what_torch_cannot_differentiate_twice_is_named() -> None:
+    sizes = torch.tensor([4]), torch.tensor([2])
+
+    def loss(x: torch.Tensor) -> torch.Tensor:
+        return torch.nn.functional.ctc_loss(x.log_softmax(-1), torch.tensor([[1, 2]]), *sizes)
+
+    x = torch.arange(20.0, dtype=D).reshape(4, 1, 5).sin()
+    said = r"attribute: .*second derivative.*none of {}: .*method='local'"
+    with pytest.raises(NotImplementedError, match=said.format(r"aten::_ctc_loss_backward")):
+        np.attribute(loss, x, axis=0, order=2, steps=2)
+    with pytest.raises(NotImplementedError, match=said.format("_cdist_backward")):
+        np.attribute(lambda x: torch.cdist(x, x + 1).square().sum(), x[:, 0], axis=0, order=2, steps=2)
+    with pytest.raises(RuntimeError, match=r"^of f$"):
+        np.attribute(lambda x: (_ for _ in ()).throw(RuntimeError("of f")), x[:, 0], axis=0, order=2, steps=2)
+
+
 @pytest.mark.parametrize("name", METHODS)
 def test_gradients_are_those_of_finite_differences(name: str) -> None:
     w = torch.tensor([[0.5, -0.3, 0.2], [0.1, 0.4, -0.6], [0.7, 0.2, 0.3]], dtype=D)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import signal
+import warnings
 import weakref
 from concurrent.futures.process import BrokenProcessPool
 
@@ -124,8 +125,42 @@ def test_what_does_not_fit():
             list(attribute_rows(net, x, output=0, **options))
     with pytest.raises(ValueError, match="batch_size is positive"):
         attribute_rows(net, x, batch_size=0)
+    for size in ("a", 2.5, None):
+        with pytest.raises(TypeError, match="attribute_rows: batch_size is an int, not"):
+            attribute_rows(net, x, batch_size=size)
+    for data, said in {
+        None: r"data is an array of rows, or an iterable of batches, not NoneType",
+        5: r"data is an array of rows, or an iterable of batches, not int",
+        "rows": r"data is an array of rows, or an iterable of batches, not str",
+    }.items():
+        with pytest.raises(TypeError, match=said):
+            attribute_rows(net, data, output=0)
+    with pytest.raises(TypeError, match=r"data has no rows: its shape is \(\)"):
+        attribute_rows(net, torch.tensor(1.0), output=0)
+    with pytest.raises(TypeError, match=r"a batch is an array of rows, .*not a dict: give .*batch\['x'\]"):
+        list(attribute_rows(net, [{"x": x}], output=0))
     with pytest.raises(ValueError, match="there are no rows"):
         summarize([])
+    with pytest.raises(ValueError, match=r"summarize: batches have rows of shapes \(3,\) and \(4,\)"):
+        summarize([torch.ones(2, 3), torch.ones(2, 4)])
+    with pytest.raises(TypeError, match=r"summarize: batches are an iterable of attributions, not NoneType"):
+        summarize(None)
+    with pytest.raises(ValueError, match=r"quantiles: q is between 0 and 1, not 2.0"):
+        summarize([torch.ones(2, 3)]).quantiles(2.0)
+
+
+def test_rows_that_depend_on_each_other_are_warned_of():
+    x = rows()
+    mixing = lambda a: ((a - a.mean(0)) ** 2).sum(1)  # noqa: E731
+    with pytest.warns(np.DecompositionWarning, match=r"rows of a batch depend on each other.*evaluation mode"):
+        (found,) = attribute_rows(mixing, x)
+    assert found.error.abs().max() > 0.1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for method in ("local", "path"):
+            list(attribute_rows(network(), x, output=0, method=method))
+        list(attribute_rows(network().half(), x.half(), output=0))
+        list(attribute_rows(mixing, x, method="input_x_gradient"))  # which is not complete anyway
 
 
 def _or_killed(block, flag, value):

@@ -233,7 +233,7 @@ def test_what_does_not_fit(tokenizer):
     for said, options in {
         r"has 2 tokens, the prompt 6": {"baseline": "the cat"},
         r"the target is a text or a list": {"target": ""},
-        r"2 prompts need as many targets, not 1": {"prompt": ["a", "dog"], "target": ["ran"]},
+        r"2 prompts need as many items in target, not 1": {"prompt": ["a", "dog"], "target": ["ran"]},
     }.items():
         with pytest.raises(ValueError, match=said):
             np.attribute_text(model, tokenizer, **{"prompt": PROMPT, "target": TARGET, **options})
@@ -243,3 +243,72 @@ def test_what_does_not_fit(tokenizer):
         np.attribute_text(model, tokenizer, PROMPT, TARGET, steps=3)
     with pytest.raises(ValueError, match=r"training mode"):
         np.attribute_text(model.train(), tokenizer, PROMPT, TARGET)
+
+
+def test_what_is_wrong_is_named(tokenizer):
+    model, language = gpt2(), r"language model of transformers"
+    bert = transformers.BertModel(
+        transformers.BertConfig(vocab_size=14, hidden_size=8, num_hidden_layers=1, num_attention_heads=2)
+    ).eval()
+    for error, said, options in [
+        (TypeError, language, {"model": torch.nn.Linear(2, 2)}),
+        (TypeError, language, {"model": "gpt2"}),
+        (TypeError, rf"{language}.*BertModel has none: take one with a head", {"model": bert}),
+        (TypeError, r"tokenizer is called with a text, and NoneType cannot be", {"tokenizer": None}),
+        (ValueError, r"the prompt is a text or a list of the numbers of its tokens", {"prompt": ["a", 3]}),
+        (ValueError, r"the prompt is a text or a list of the numbers of its tokens", {"prompt": None}),
+        (ValueError, r"the prompt has the token 99, and the model knows those from 0 to 13", {"prompt": [3, 99]}),
+        (ValueError, r"the target has the token -1, and the model knows those from 0 to 13", {"target": [-1]}),
+        (ValueError, r"by is 'token', 'word' or a list of segments, not 3", {"by": 3}),
+        (ValueError, r"by is 'token', 'word' or a list of segments, not \[\]", {"by": []}),
+        (ValueError, r"by is 'token', 'word' or a list of segments, not \['cat', 3\]", {"by": ["cat", 3]}),
+        (ValueError, r"no segment 'cat' after those before it", {"by": ["sat under the", "cat"]}),
+        (ValueError, r"no segment '' after those before it", {"by": ["cat", ""]}),
+        (
+            ValueError,
+            r"baseline of shape \(3, 3\) does not broadcast to the embeddings \(6, 16\)",
+            {"baseline": torch.ones(3, 3)},
+        ),
+        (TypeError, r"baseline is 'pad', 'mean', 'zero', another prompt or an array, not None", {"baseline": None}),
+        (ValueError, r"has 2 tokens, the prompt 6", {"baseline": [4, 5]}),
+        (
+            ValueError,
+            r"2 prompts need as many items in rather, not 1, or one text",
+            {"prompt": ["a", "dog"], "rather": ["cat"]},
+        ),
+        (ValueError, r"rather is a text or a list of the numbers of its tokens", {"rather": ["cat"]}),
+        (TypeError, r"batched=True.*leave it, or say batched='vmap'", {"method": "shapley", "batched": True}),
+        (ValueError, r"max_new_tokens is a positive int, not 0", {"target": None, "max_new_tokens": 0}),
+        (ValueError, r"max_new_tokens is a positive int, not '3'", {"target": None, "max_new_tokens": "3"}),
+    ]:
+        given = {"model": model, "tokenizer": tokenizer, "prompt": PROMPT, "target": TARGET, **options}
+        with pytest.raises(error, match=said):
+            np.attribute_text(given.pop("model"), given.pop("tokenizer"), **given)
+
+
+@pytest.mark.slow
+def test_prompts_have_their_own_contrasts_and_baselines_may_be_numbers(tokenizer):
+    model = gpt2()
+    many = np.attribute_text(model, tokenizer, ["the cat", "a dog"], ["ran", "sat"], rather=["sat", "ran"])
+    one = np.attribute_text(model, tokenizer, "a dog", "sat", rather="ran")
+    close(many[1].attribution, one.attribution)
+    numbers = np.attribute_text(model, tokenizer, [[3, 4], [8, 5]], [[6], [7]], rather=[7])
+    close(numbers[0].attribution, np.attribute_text(model, tokenizer, [3, 4], [6], rather=[7]).attribution)
+    named = np.attribute_text(model, tokenizer, PROMPT, TARGET, baseline="the dog sat under the")
+    other = ids(tokenizer, "the dog sat under the")
+    for baseline in (other, torch.tensor(other)):
+        close(np.attribute_text(model, tokenizer, PROMPT, TARGET, baseline=baseline).attribution, named.attribution)
+    model.set_attn_implementation("eager")  # torch warns that it has no rule of vmap for the other one
+    alone = np.attribute_text(model, tokenizer, "the cat sat", "mat", method="shapley")
+    mapped = np.attribute_text(model, tokenizer, "the cat sat", "mat", method="shapley", batched="vmap")
+    close(mapped.attribution, alone.attribution)
+
+
+def test_a_decoder_begins_with_what_the_configuration_says(tokenizer):
+    model = t5()
+    found = np.attribute_text(model, tokenizer, "a dog", "ran")
+    model.config.decoder_start_token_id, model.generation_config.decoder_start_token_id = None, 0
+    close(np.attribute_text(model, tokenizer, "a dog", "ran").attribution, found.attribution)
+    model.generation_config.decoder_start_token_id = None
+    with pytest.raises(ValueError, match=r"decoder_start_token_id, with which a decoder begins, is not set"):
+        np.attribute_text(model, tokenizer, "a dog", "ran")
