@@ -92,7 +92,7 @@ class Environment:
                 self.pip("install", pinned)
         if library.source and not self.source(library).is_dir():
             with tempfile.TemporaryDirectory() as place:
-                self.pip("download", "--no-binary", ":all:", "-d", place, f"{library.name}=={library.version}")
+                self.pip("download", "--no-binary", library.name, "-d", place, f"{library.name}=={library.version}")
                 (archive,) = Path(place).glob("*.tar.gz")
                 with tarfile.open(archive) as opened:
                     opened.extractall(self.folder / "sources", filter="data")
