@@ -61,6 +61,7 @@ WAYS = {
     "from numpy.core.multiarray import array as found": "array",
     "from numpy._core.umath import add as found": "add",
     "from numpy.linalg._linalg import norm as found": "linalg.norm",
+    "import numpy; found = numpy.linalg._linalg.norm": "linalg.norm",
     "from numpy.random import mtrand\nfound = mtrand.RandomState": "random.RandomState",
     "import numpy.testing as t; found = t.assert_allclose": "testing.assert_allclose",
     "from numpy.lib.stride_tricks import sliding_window_view as found": "lib.stride_tricks.sliding_window_view",
