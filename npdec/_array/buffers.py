@@ -163,7 +163,8 @@ class BufferMethods(ArrayBase):
         return _exported("__array_struct__", self, AttributeError).__array_struct__
 
     def tobytes(self, /, order: str | None = "C") -> bytes:
-        """The elements' memory, in row-major ("C") or column-major ("F") order.
+        """The elements' memory, in row-major ("C") or column-major ("F") order. Of a decomposed array that of the
+        value, with a DecompositionWarning.
 
         >>> np.array([[1, 2], [3, 4]], dtype=np.uint8).tobytes("F")
         b'\\x01\\x03\\x02\\x04'
@@ -176,7 +177,10 @@ class BufferMethods(ArrayBase):
             raise TypeError(f"order must be str, not {type(order).__name__}")
         if letter not in ("C", "F", "A", "K"):
             raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
-        tensor = self._t.value if isinstance(self._t, DecomposedTensor) else self._t
+        tensor = self._t
+        if isinstance(tensor, DecomposedTensor):
+            warn("tobytes drops the contributions of a decomposed array", DecompositionWarning)
+            tensor = tensor.value
         reverse = tuple(reversed(range(tensor.dim())))
         fortran = tensor.dim() > 1 and not tensor.is_contiguous() and tensor.permute(reverse).is_contiguous()
         return bytes_of(tensor.permute(reverse) if letter == "F" or (letter == "A" and fortran) else tensor)

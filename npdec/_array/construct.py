@@ -16,6 +16,7 @@ from npdec._array.shapes import as_shape
 from npdec._array.tensor_bytes import seen
 from npdec._core.base import ArrayBase, NDArrayBase
 from npdec._core.tracebacks import cuts
+from npdec._decomposed.tensor import DecomposedTensor
 from npdec._impl._devices import as_device
 from npdec._impl._storage import duplicate
 
@@ -99,6 +100,8 @@ def _memory_of(buffer: Any) -> Any:
         raise TypeError(f"a bytes-like object is required, not {type(buffer).__name__!r}") from None
     if isinstance(source, memoryview) and source.suboffsets:
         raise BufferError("memory that is reached by pointers (suboffsets) is no buffer of elements; copy it")
+    if isinstance(source, ArrayBase) and isinstance(source._t, DecomposedTensor):
+        raise BufferError("buffer: the memory of a decomposed array holds its value only; use .value")
     contiguous = source._t.is_contiguous() if isinstance(source, ArrayBase) else source.c_contiguous
     if not contiguous:
         raise ValueError("ndarray is not C-contiguous")

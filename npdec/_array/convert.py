@@ -338,6 +338,7 @@ def _from_object(obj: Any, dtype: torch.dtype | None) -> torch.Tensor:
     text_or_none = obj is None or isinstance(obj, (str, bytes))
     if not text_or_none and hasattr(obj, "__len__") and hasattr(obj, "__getitem__") and not hasattr(obj, "keys"):
         try:
+            len(obj)  # what has none at the moment is one object, whatever its items
             items = list(obj)
         except Exception as error:  # is it a sequence at all? NumPy knows, which raises the error anew if it is
             raise no_numbers(obj) from error

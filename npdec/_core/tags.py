@@ -2,8 +2,9 @@
 
 A kernel is a plain function on torch tensors whose parameters are annotated with the tags below. The face of the
 library (`npdec._normalizer.normalizer`) reads a signature once, at import, and compiles the public function from it;
-the law (`npdec._law.law`) reads the same tags to know how a decomposition passes through. This module is a leaf: it
-imports nothing of npdec, so that kernels can declare themselves without knowing who publishes them.
+the law (`npdec._law.law`) reads the same tags to know how a decomposition passes through. This module is a leaf: of
+npdec it imports only who knows of the installed NumPy, so that kernels can declare themselves without knowing who
+publishes them.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from types import GenericAlias
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+
+from npdec._core.installed_numpy import numpy_or_none
 
 __all__ = [
     "Array",
@@ -136,7 +139,7 @@ else:
 
 
 class _NoValueType(enum.Enum):  # an enumeration, which torch.compile can trace
-    """The default of a parameter for which None is a value of its own."""
+    """The default of a parameter for which None is a value of its own, where NumPy is not installed."""
 
     NO_VALUE = "no value"
 
@@ -144,7 +147,8 @@ class _NoValueType(enum.Enum):  # an enumeration, which torch.compile can trace
         return "<no value>"
 
 
-NoValue: Any = _NoValueType.NO_VALUE
+# NumPy's own where it is installed, which torch has imported by then: what NumPy compares with it gets it from npdec
+NoValue: Any = getattr(numpy_or_none(), "_NoValue", _NoValueType.NO_VALUE)
 
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 

@@ -82,6 +82,9 @@ def guest_class() -> Any:
     def __array_function__(self: Any, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
         return methods.value().by_function(func, args, kwargs)
 
+    def __torch_function__(cls: Any, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        raise methods.value().refused(func, [*args, *(kwargs or {}).values()])
+
     def __getitem__(self: Any, key: Any) -> Any:
         return methods.value().item(self, key)
 
@@ -154,5 +157,6 @@ def guest_class() -> Any:
         "__slots__": ("_owner", "_source"),
         "_is_guest": True,
     }
+    body["__torch_function__"] = classmethod(ends(__torch_function__))
     body["base"] = property(base, doc=plain.base.__doc__)
     return type("guest", (plain,), body)

@@ -11,14 +11,15 @@ from npdec._array.generic import generic
 from npdec._core.base import ArrayBase, SubclassBase
 from npdec._core.installed_numpy import numpy_or_none
 from npdec._guests import calls
-from npdec._guests.array import as_plain
+from npdec._guests.array import as_plain, guest_class
 from npdec._guests.building import array_of_objects, holds_ours
 from npdec._guests.exchange import Hosted, as_objects, received
 from npdec._guests.kinds import holds
 from npdec.exceptions import AbsentDTypeError
 
 __all__ = [
-    "by_function", "by_ufunc", "compared", "contains", "converted", "given", "item", "lacking", "resized", "set_item",
+    "by_function", "by_ufunc", "compared", "contains", "converted", "given", "item", "lacking", "refused", "resized",
+    "set_item",
 ]  # fmt: skip
 
 
@@ -58,6 +59,20 @@ def lacking(guest: Any, name: str) -> AttributeError:
         except AbsentDTypeError as error:
             said = f"{name}: {error}"
     return AttributeError(said, name=name, obj=guest)
+
+
+def refused(func: Any, args: list[Any]) -> TypeError:
+    """The error for a function of torch that is given a guest, alone or in a list: how to convert it."""
+    said = f"torch's {getattr(func, '__name__', func)}"
+    for x in args:
+        if isinstance(x, (list, tuple)):
+            args.extend(x)
+        elif type(x) is guest_class():
+            try:
+                as_tensor(x)
+            except AbsentDTypeError as error:
+                return AbsentDTypeError(f"{said}: {error}")
+    return TypeError(f"{said} takes tensors, and no guest")
 
 
 def item(guest: Any, key: Any) -> Any:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from npdec._random.streams import Stream
+from npdec._random.streams import Stream, TorchStream, numpy_random
 
-__all__ = ["Distributions"]
+__all__ = ["Distributions", "is_bit_generator"]
 
 DELEGATES_TO_NUMPY = True
 
@@ -20,6 +20,22 @@ class Distributions:
 
     _stream: Stream
     _poisson_lam_max = 2**63 - 1 - (2**63 - 1) ** 0.5 * 10  # NumPy's name for the largest mean that poisson takes
+
+    _bit_generator: Any  # by this name SciPy asks for it
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> Any:
+        """NumPy's class of this name, where NumPy draws: SciPy, scikit-learn and pandas draw from instances of it."""
+        own = type(self)
+        if isinstance(self._stream, TorchStream):
+            return own
+        return getattr(numpy_random("random"), own.__name__, own)
+
+    def __getattr__(self, name: str) -> Any:
+        """`capsule` and `lock` are the bit generator's, by which NumPy's own `default_rng` draws from this stream."""
+        if name in ("capsule", "lock"):
+            return getattr(self._bit_generator, name)
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
 
     def beta(self, a: Any, b: Any, size: Any = None) -> Any:
         """Beta distribution on [0, 1] with the density proportional to x^(a-1) (1-x)^(b-1).
@@ -276,3 +292,8 @@ class Distributions:
         10
         """
         return self._stream.bytes(length)
+
+
+def is_bit_generator(x: Any) -> bool:
+    """Whether it is one, of NumPy's or another library's."""
+    return hasattr(x, "capsule") and not isinstance(x, Distributions)

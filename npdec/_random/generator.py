@@ -19,7 +19,7 @@ from npdec._core.tracebacks import ends
 from npdec._impl._util import normalize_axis
 from npdec._random import elements as _elements
 from npdec._random.bit_generators import bit_generator_class
-from npdec._random.distributions import Distributions
+from npdec._random.distributions import Distributions, is_bit_generator
 from npdec._random.legacy import RandomState, numpy_class
 from npdec._random.streams import NumpyStream, TorchStream, has_numpy, numpy_random, torch_generator
 
@@ -56,6 +56,10 @@ class Generator(Distributions):
         """The bit generator of NumPy, or the torch.Generator, that this one draws from."""
         source = self._stream.source
         return source if isinstance(source, torch.Generator) else source.bit_generator
+
+    @property
+    def _bit_generator(self) -> Any:
+        return self.bit_generator
 
     def __str__(self) -> str:
         return f"Generator({type(self.bit_generator).__name__})"
@@ -230,4 +234,4 @@ def default_rng(seed: Any = None) -> Generator:
     random = numpy_random("random")
     if isinstance(seed, (random.Generator, random.RandomState)):
         return Generator._of(random.default_rng(seed))
-    return Generator(seed if hasattr(seed, "capsule") else bit_generator_class("PCG64")(seed))
+    return Generator(seed if is_bit_generator(seed) else bit_generator_class("PCG64")(seed))

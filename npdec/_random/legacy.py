@@ -18,7 +18,7 @@ from npdec._core.tracebacks import ends
 from npdec._impl._util import warn
 from npdec._random import elements as _elements
 from npdec._random.bit_generators import BIT_GENERATORS, bit_generator_class
-from npdec._random.distributions import Distributions
+from npdec._random.distributions import Distributions, is_bit_generator
 from npdec._random.streams import (
     NumpyStream,
     SharedStream,
@@ -53,7 +53,7 @@ class RandomState(Distributions):
         if isinstance(seed, torch.Generator):
             self._stream: Any = TorchStream(seed)
         elif has_numpy():
-            if not hasattr(seed, "capsule"):  # a seed, not a bit generator
+            if not is_bit_generator(seed):  # a seed, not a bit generator
                 bits = bit_generator_class("MT19937")()
                 bits._legacy_seeding(to_numpy("RandomState", seed))
                 seed = bits
@@ -340,7 +340,7 @@ def set_bit_generator(bitgen: Any) -> None:
     >>> np.random.set_bit_generator(before)
     """
     random = numpy_random("random.set_bit_generator")
-    if not hasattr(bitgen, "capsule"):  # NumPy lets go of the generator that it draws from before it looks
+    if not is_bit_generator(bitgen):  # NumPy lets go of the generator that it draws from before it looks
         kind = type(bitgen).__name__
         raise TypeError(f"random.set_bit_generator takes a bit generator (np.random.PCG64(0)), not {kind}")
     random.set_bit_generator(bitgen)

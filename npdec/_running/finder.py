@@ -14,7 +14,7 @@ from typing import Any
 
 from npdec._core.tracebacks import ends
 from npdec._guests.stand_ins import is_within
-from npdec._running.imports import own_builtins
+from npdec._running.imports import fill_if_listed, own_builtins
 
 __all__ = ["Installation", "checked_names", "install", "is_below"]
 
@@ -103,6 +103,7 @@ class _Loader(Loader):
         if not isinstance(self._loader, importlib.machinery.ExtensionFileLoader):
             vars(module)["__builtins__"] = vars(own_builtins())
             self._loaded.append(module.__name__)
+            fill_if_listed(module.__spec__)
         self._loader.exec_module(module)
 
 

@@ -18,13 +18,20 @@ from __future__ import annotations
 
 import builtins
 import functools
+import importlib.machinery
+import re
 import types
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
+from npdec._array import wrap
+from npdec._guests.kinds import NAMES
 from npdec._guests.stand_ins import imported, is_numpy, module_for, npdec_name
 
-__all__ = ["own_builtins"]
+__all__ = ["fill_if_listed", "own_builtins"]
+
+_LISTING = re.compile(rb"\b(_?np\w*|numpy[\w.]*)\.__dict__|\bvars\((_?np\w*|numpy[\w.]*)\)")
 
 # Functions that are given the name of a module, by the module that has them.
 _BY_NAME = {"importlib": "import_module", "pytest": "importorskip"}
@@ -94,3 +101,20 @@ def own_builtins() -> types.ModuleType:
     vars(made).update(vars(builtins), __import__=_import)
     builtins.__class__ = _Builtins
     return made
+
+
+def fill_if_listed(source: bytes | importlib.machinery.ModuleSpec) -> None:
+    """Make all names of npdec, most of which are made when they are first asked for, for a file, or the module of a
+    specification, that looks through `np.__dict__` or `vars(np)`."""
+    if isinstance(source, importlib.machinery.ModuleSpec):
+        known = source.has_location and str(source.origin).endswith(".py")
+        source = Path(str(source.origin)).read_bytes() if known else b""
+    if _LISTING.search(source):
+        top = wrap.NAMESPACE.value
+        for module, names in (
+            (top, (*top.__all__, *NAMES)),
+            (top.linalg, top.linalg.__all__),
+            (top.fft, top.fft.__all__),
+        ):
+            for name in names:
+                getattr(module, name, None)

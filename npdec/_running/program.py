@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from npdec._running.finder import Installation
-from npdec._running.imports import own_builtins
+from npdec._running.imports import fill_if_listed, own_builtins
 
 __all__ = ["ProgramError", "run_file", "run_module"]
 
@@ -90,6 +90,7 @@ def _is_archive(path: Path) -> bool:
 
 def _compiled(source: bytes, path: str) -> types.CodeType:
     _show_the_programs_frames()
+    fill_if_listed(source)
     code: types.CodeType = compile(source, path, "exec", dont_inherit=True)
     return code
 
@@ -97,6 +98,7 @@ def _compiled(source: bytes, path: str) -> types.CodeType:
 def _execute_module(spec: importlib.machinery.ModuleSpec) -> None:
     _show_the_programs_frames()
     loader: Any = spec.loader
+    fill_if_listed(spec)
     code = loader.get_code(spec.name)
     _execute(
         code,

@@ -768,3 +768,20 @@ def test_dump(tmp_path):
             with open(tmp_path / name, "rb") as file:
                 back = pickle.load(file)
             assert back.components.tolist() == x.components.tolist()
+
+
+def test_bytes_of_decomposed_numbers_warn_and_their_memory_is_not_lent():
+    d = np.decompose(np.array([1.0, 2.0]))
+    for read in (
+        lambda x: x.tobytes(),
+        lambda x: x.tobytes("F"),
+        bytes,
+        lambda x: x.T.tobytes(),
+        lambda x: x[0].tobytes(),
+    ):
+        with pytest.warns(np.DecompositionWarning, match="tobytes drops"):
+            assert read(d) == read(d.value)
+    for lend in (np.frombuffer, lambda x: np.ndarray(2, buffer=x), lambda x: np.ndarray(2, np.int32, x, 4)):
+        with pytest.raises(BufferError, match="holds its value only"):
+            lend(d)
+        assert lend(d.value).base is not None

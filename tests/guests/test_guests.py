@@ -320,3 +320,29 @@ def test_what_makes_arrays_of_itself_may_make_npdecs() -> None:
         made = make(Row(), dtype=float)
         assert type(made) is np.ndarray
         assert made.tolist() == [0.5, 2.0]
+
+
+class Pair:
+    """Two numbers that may be arrays: of numbers its length raises, though it can be indexed."""
+
+    def __init__(self, first: object, second: object) -> None:
+        self.first, self.second = numpy.asarray(first), numpy.asarray(second)
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+    def __getitem__(self, index: object) -> Pair:
+        return Pair(self.first[index], self.second[index])
+
+    def __radd__(self, other: object) -> tuple[str, float]:
+        return "added", float(other)
+
+
+def test_what_has_no_length_at_the_moment_is_one_object():
+    one, three = Pair(1.0, 2.0), Pair([1.0, 2.0, 3.0], [4.0, 5.0, 6.0])
+    for lib in (np, numpy):
+        assert (lib.shape(one), lib.size(three), lib.ndim(three)) == ((), 3, 1)
+        assert [lib.array(x).shape for x in (one, three, [one, one], [three, three])] == [(), (3,), (2,), (2, 3)]
+        assert lib.atleast_1d(one)[0] is one
+        assert (lib.ones(3) + three).tolist() == [("added", 1.0)] * 3
+        assert lib.ones(()) + one == ("added", 1.0)

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy
+import pandas
 import pytest
 import scipy.cluster
 import scipy.differentiate
@@ -26,9 +27,11 @@ import scipy.stats
 import sklearn
 from scipy.spatial.transform import Rotation
 from sklearn import metrics
+from sklearn.cluster import KMeans
 from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import Ridge
+from sklearn.model_selection import train_test_split
 from sklearn.naive_bayes import GaussianNB
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
@@ -227,3 +230,27 @@ def test_special_functions_that_torch_has_too():
     command = [sys.executable, "-c", UFUNCS]
     done = subprocess.run(command, check=False, env=environment, capture_output=True, text=True)
     assert done.stdout == "warned\n", done.stderr
+
+
+DRAWS = {
+    "norm": lambda rng: scipy.stats.norm.rvs(size=4, random_state=rng),
+    "gaussian_kde": lambda rng: scipy.stats.gaussian_kde(ROWS[:2]).resample(3, seed=rng),
+    "differential_evolution": lambda rng: scipy.optimize.differential_evolution(abs, [(-1, 1)], maxiter=2, rng=rng).x,
+    "bootstrap": lambda rng: scipy.stats.bootstrap((ROWS[0],), numpy.mean, n_resamples=9, rng=rng).standard_error,
+    "Sobol": lambda rng: scipy.stats.qmc.Sobol(2, seed=rng).random(4),
+    "LatinHypercube": lambda rng: scipy.stats.qmc.LatinHypercube(2, seed=rng).random(4),
+    "KMeans": lambda rng: KMeans(2, n_init=2, random_state=rng).fit(ROWS).cluster_centers_,
+    "train_test_split": lambda rng: train_test_split(ROWS, random_state=rng)[0],
+    "pandas": lambda rng: pandas.DataFrame(ROWS).sample(3, random_state=rng),
+}
+
+
+@pytest.mark.parametrize("name", DRAWS)
+def test_they_draw_from_generators(name: str) -> None:
+    """NumPy's numbers, from a generator of npdec's that goes on where NumPy's does."""
+    old = ("KMeans", "train_test_split")  # scikit-learn takes no generators of the new kind
+    new = ("Sobol", "LatinHypercube", "bootstrap", "differential_evolution")  # and these parameters no old ones
+    for kind in ["default_rng"] * (name not in old) + ["RandomState"] * (name not in new):
+        ours, theirs = getattr(np.random, kind)(3), getattr(numpy.random, kind)(3)
+        assert numpy.asarray(DRAWS[name](ours)).tolist() == numpy.asarray(DRAWS[name](theirs)).tolist()
+        assert ours.normal() == theirs.normal()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import importlib
 import itertools
+import subprocess
 import sys
 import textwrap
 import traceback
@@ -60,6 +61,7 @@ WAYS = {
     "from numpy.core.multiarray import array as found": "array",
     "from numpy._core.umath import add as found": "add",
     "from numpy.linalg._linalg import norm as found": "linalg.norm",
+    "import numpy; found = numpy.linalg._linalg.norm": "linalg.norm",
     "from numpy.random import mtrand\nfound = mtrand.RandomState": "random.RandomState",
     "import numpy.testing as t; found = t.assert_allclose": "testing.assert_allclose",
     "from numpy.lib.stride_tricks import sliding_window_view as found": "lib.stride_tricks.sliding_window_view",
@@ -174,6 +176,19 @@ def test_a_star_brings_no_more_names_than_numpys(package):
     assert made.grad == 1
     assert names == {item for item in numpy.__all__ if not item.startswith("__")}
     assert all(vars(made)[item] is getattr(np, item) for item in names)
+
+
+@pytest.mark.slow
+def test_who_looks_through_the_names_of_numpy_finds_them_all(package, tmp_path):
+    """Most functions are made when they are first asked for, and a dictionary asks for none."""
+    text = "import numpy as np\nimport numpy.linalg as npla\nnames = {*np.__dict__}, {*vars(npla)}\n"
+    name = package(text + "print(names[0] >= {'mean', 'zeros', 'matrix', 'add'}, 'norm' in names[1])\n")
+    for words in (
+        ["-m", "npdec", "run", f"{name}.py"],
+        ["-c", f"import npdec; npdec.install({name!r}); import {name}"],
+    ):
+        done = subprocess.run([sys.executable, *words], cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert done.stdout == "True True\n", done.stderr
 
 
 def test_replaced_builtins_are_replaced_in_chosen_packages_too(package):
