@@ -2,9 +2,8 @@
 
 A kernel is a plain function on torch tensors whose parameters are annotated with the tags below. The face of the
 library (`npdec._normalizer.normalizer`) reads a signature once, at import, and compiles the public function from it;
-the law (`npdec._law.law`) reads the same tags to know how a decomposition passes through. This module is a leaf: of
-npdec it imports only who knows of the installed NumPy, so that kernels can declare themselves without knowing who
-publishes them.
+the law (`npdec._law.law`) reads the same tags to know how a decomposition passes through. This module is a leaf: it
+imports nothing of npdec, so that kernels can declare themselves without knowing who publishes them.
 """
 
 from __future__ import annotations
@@ -14,8 +13,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from types import GenericAlias
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
-
-from npdec._core.installed_numpy import numpy_or_none
 
 __all__ = [
     "Array",
@@ -138,8 +135,8 @@ else:
     Mirror = TypeVar("Mirror")  # a View in NumPy, where torch may have to copy: a write to either goes on to the other
 
 
-class _NoValueType(enum.Enum):  # an enumeration, which torch.compile can trace
-    """The default of a parameter for which None is a value of its own, where NumPy is not installed."""
+class _NoValueType(enum.Enum):  # an enumeration, which torch.compile can trace (not NumPy's marker)
+    """The default of a parameter for which None is a value of its own."""
 
     NO_VALUE = "no value"
 
@@ -147,8 +144,7 @@ class _NoValueType(enum.Enum):  # an enumeration, which torch.compile can trace
         return "<no value>"
 
 
-# NumPy's own where it is installed, which torch has imported by then: what NumPy compares with it gets it from npdec
-NoValue: Any = getattr(numpy_or_none(), "_NoValue", _NoValueType.NO_VALUE)
+NoValue: Any = _NoValueType.NO_VALUE
 
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 

@@ -15,6 +15,7 @@ from typing import Any
 
 from npdec._array import wrap
 from npdec._core.installed_numpy import numpy_or_none
+from npdec._core.tags import NoValue
 from npdec._core.tracebacks import cut
 from npdec._core.unbound import FIRST, unbound_of
 from npdec._guests import calls
@@ -133,6 +134,8 @@ def standing_name(where: str, name: str) -> Any:
     theirs = getattr(_theirs(where), name, absent)
     if theirs is absent:
         raise absent
+    if theirs is getattr(_theirs(""), "_NoValue", absent):
+        return NoValue
     if isinstance(theirs, types.ModuleType):
         return published(where, name)
     parts = where.split(".")

@@ -353,9 +353,8 @@ def reduceat(
     a = _prepared(self, a, dtype, outs[0] if outs else None, found)
     moved = a.movedim(dim, 0)
     size = (torch.cat([first[1:], first.new_tensor([length])]) - first).clamp_(min=1)
-    lengths: list[int] = size.unique().tolist()
-    if _util.are_numbers(moved) and len(lengths) < len(first):
-        result = _storage.in_columns_as(a, _fold_alike(self, moved, first, size, lengths, found).movedim(0, dim))
+    if _util.are_numbers(moved) and len(size.unique()) < len(first):
+        result = _storage.in_columns_as(a, _fold_alike(self, moved, first, size, found).movedim(0, dim))
         return _finish(self, "reduceat", result, out, source, found)
     slices = zip(first.tolist(), size.tolist(), strict=True)
     rows = [_fold(self, moved[start : start + count], found) for start, count in slices]
@@ -364,18 +363,12 @@ def reduceat(
 
 
 def _fold_alike(
-    function: UfuncBase,
-    a: torch.Tensor,
-    first: torch.Tensor,
-    size: torch.Tensor,
-    lengths: list[int],
-    found: set[str] | None,
+    function: UfuncBase, a: torch.Tensor, first: torch.Tensor, size: torch.Tensor, found: set[str] | None
 ) -> torch.Tensor:
-    """The slices from the first places on folded along the first axis: those of one size, of which these are the
-    `lengths`, together."""
+    """The slices from the first places on folded along the first axis: those of one size together."""
     signed = _storage.signed(a)
     result = torch.empty((len(first), *a.shape[1:]), dtype=signed.dtype)
-    for n in lengths:
+    for n in size.unique().tolist():
         chosen = (size == n).nonzero().reshape(-1)
         at = torch.arange(n).unsqueeze(1) + first[chosen]
         folded = _fold(function, _storage.seen_as(signed[at], a.dtype), found)

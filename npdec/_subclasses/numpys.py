@@ -81,7 +81,7 @@ def _private() -> Mapping[int, Any]:
     return {
         id(umath._array_converter): Converter,
         id(umath._unique_hash): lambda *args, **kwargs: NotImplemented,  # NumPy goes on without it then
-        id(NoValue): NoValue,  # npdec's as well
+        id(importlib.import_module("numpy")._NoValue): NoValue,
     }
 
 

@@ -16,6 +16,7 @@ import torch
 import npdec as np
 from npdec._array.iterators import flatiter
 from npdec._core.base import ArrayBase, NDArrayBase, UfuncBase
+from npdec._core.tags import NoValue
 from npdec._dtypes.dtype import dtype as dtype_class
 from npdec._random.generator import Generator
 from npdec._random.legacy import RandomState
@@ -138,7 +139,7 @@ class NumPyBeside:
             memories = _Memories()
             function = self.function(call)
             given, before = _first(call.args, memories)
-            args, kwargs = rebuilt((given, _on_host(call.kwargs)), memories.array, numpy_of)
+            args, kwargs = rebuilt((given, _on_host(call.kwargs)), memories.array, _atom)
             args = (*before, *args)
         except (Unknown, _Absent):
             return
@@ -367,6 +368,14 @@ def _is_inexact(made: Any) -> bool:
 
 def _is_counted(made: Any) -> bool:
     return getattr(made, "dtype", None) is not None and made.dtype.kind in "biu"
+
+
+def _atom(value: Any) -> Any:
+    if value is NoValue:
+        import numpy
+
+        return numpy._NoValue
+    return numpy_of(value)
 
 
 def _on_host(kwargs: dict[str, Any]) -> dict[str, Any]:
