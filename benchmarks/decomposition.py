@@ -1,6 +1,6 @@
 """What a decomposition costs: npdec beside the plain network, PyDec and Captum, in one process and one thread.
 
-    python benchmarks/decomposition.py [--turns 15] [--network mlp] [--components 8 64] [--check]
+    python benchmarks/decomposition.py [--turns 15] [--network mlp] [--components 8 64] [--device cuda] [--check]
 
 Four networks in float32: an MLP (512-512-512-10 with ReLU, batch 64), the CNN of PyTorch's MNIST example (convolutions
 of 32 and 64 channels, a pool, two linear layers, batch 4 of 28 by 28 pixels), a small CNN in which pooling weighs more
@@ -24,6 +24,7 @@ that is complete to a hundredth.
 from __future__ import annotations
 
 import argparse
+import itertools
 import sys
 import warnings
 from collections.abc import Callable, Collection
@@ -118,8 +119,8 @@ def report(
 def forward(model: nn.Module, x: torch.Tensor, count: int, repeats: int) -> list[str]:
     """Time the forward decomposition into `count` components; returns the limits that are not met."""
     size = x[0].numel()
-    blocks = (torch.arange(size) * count // size).reshape(x.shape[1:])
-    parts = torch.where(blocks == torch.arange(count).reshape(-1, *[1] * x.ndim), x, 0.0)
+    blocks = (torch.arange(size, device=x.device) * count // size).reshape(x.shape[1:])
+    parts = torch.where(blocks == torch.arange(count, device=x.device).reshape(-1, *[1] * x.ndim), x, 0.0)
     stacked = torch.cat([parts, x[None], torch.zeros_like(x)[None]]).flatten(0, 1)
     start = npdec.decompose(x, groups=blocks)
 
@@ -229,6 +230,7 @@ def main() -> int:
     parser.add_argument("--turns", type=int, default=15, help="turns of the columns (15; fewer for many components)")
     parser.add_argument("--network", choices=NETWORKS, action="append", help="one of the networks (all)")
     parser.add_argument("--components", type=int, nargs="+", default=[8, 64, 512], help="how many (8 64 512)")
+    parser.add_argument("--device", action="append", help="one to measure on (the processor, and an accelerator)")
     parser.add_argument("--check", action="store_true", help="exit with 1 if a limit is not met")
     args = parser.parse_args()
     torch.set_num_threads(1)
@@ -236,12 +238,14 @@ def main() -> int:
     warnings.filterwarnings("ignore", message="Setting forward, backward hooks", category=UserWarning)
 
     print(f"float32, one thread (torch {torch.__version__})")
+    accelerator = torch.accelerator.current_accelerator(check_available=True)
+    devices = args.device or ["cpu", *([accelerator.type] if accelerator else [])]
     missed = []
-    for name in args.network or NETWORKS:
+    for device, name in itertools.product(devices, args.network or NETWORKS):
         torch.manual_seed(0)
         model, x = NETWORKS[name]()
-        model.requires_grad_(False)
-        print(f"\n{name}, input {tuple(x.shape)}")
+        model, x = model.to(device).requires_grad_(False), x.to(device)
+        print(f"\n{name}, input {tuple(x.shape)}, on {device}")
         for count in args.components:
             with torch.no_grad():
                 missed += [

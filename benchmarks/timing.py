@@ -7,6 +7,8 @@ import time
 from collections.abc import Callable
 from statistics import median
 
+import torch
+
 _SHORT = 0.1  # seconds
 
 
@@ -29,13 +31,21 @@ def turns(columns: dict[str, Callable[[], object]], repeats: int) -> dict[str, l
                 call = columns[name]
                 if seconds[name] and seconds[name][-1] < _SHORT:
                     call()
+                _wait()
                 start = time.perf_counter()
                 call()
+                _wait()
                 seconds[name].append(time.perf_counter() - start)
     finally:
         if enabled:
             gc.enable()
     return {name: values[1:] for name, values in seconds.items()}
+
+
+def _wait() -> None:
+    """Until an accelerator has done what it was told, if there is one."""
+    if torch.accelerator.is_available():
+        torch.accelerator.synchronize()
 
 
 def ratio(numerator: list[float], denominator: list[float]) -> float:
