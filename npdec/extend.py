@@ -2,11 +2,11 @@
 
 >>> from npdec.extend import Pointwise, operation
 >>> @operation(method=True)
-... def softplus(x: Pointwise):
+... def log1pexp(x: Pointwise):
 ...     "log(1 + exp(x))"
 ...     return torch.log1p(torch.exp(x))
 >>> x = np.decompose(np.array([0.5, -0.5]))
->>> np.softplus(x).is_decomposed, bool((x.softplus() == np.softplus(x)).all())
+>>> np.log1pexp(x).is_decomposed, bool((x.log1pexp() == np.log1pexp(x)).all())
 (True, True)
 """
 

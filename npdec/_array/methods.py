@@ -300,7 +300,8 @@ class ArrayMethods(DecompositionMixin, BufferMethods, ProtocolMixin):
             tensor = self._t
             if type(tensor) is torch.Tensor and type(self) is wrap.ARRAY:
                 try:
-                    if not axes or (axes == (1, 0) and type(axes[0]) is int is type(axes[1]) and tensor.dim() == 2):
+                    pair = len(axes) == 2 and type(axes[0]) is int is type(axes[1])
+                    if not axes or (pair and axes == (1, 0) and tensor.dim() == 2):
                         return self.T
                     found = tensor.permute(axes)
                 except (TypeError, RuntimeError, IndexError):  # NumPy's words are found below

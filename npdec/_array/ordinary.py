@@ -137,7 +137,7 @@ def read(array: Any, key: Any) -> Any:
             if made is not None:
                 return wrap.array_of(made, array._d)
             found = arrays_of(key)
-            if found and tensor.is_cpu:
+            if found and tensor.is_cpu and len(found) + tensor.dim() <= MAX_NDIM:
                 return wrap.array_of(tensor[found], array._d)
             items, arrays, _ = items_of(key, tensor.shape)
             if items is None or not arrays or len(items) + tensor.dim() > MAX_NDIM:

@@ -696,3 +696,12 @@ def test_an_array_that_loses_its_axes_is_computed_with_as_one_of_none(change):
         change(x)
         assert x.shape == ()
         assert isinstance(compute(x), np.generic)
+
+
+def test_keys_and_axes_that_short_ways_leave_to_the_general_one():
+    x, index = np.ones((1,) * 64), np.array([0])
+    with pytest.raises(IndexError):
+        x[(index,) * 64]
+    assert x[(index,) * 63].shape == (1, 1)
+    y = np.arange(6).reshape(2, 3)
+    assert y.transpose(np.array([1, 0])).tolist() == y.T.tolist()
