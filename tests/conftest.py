@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import tempfile
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,6 +22,11 @@ settings.load_profile("npdec-ci" if os.environ.get("CI") else "npdec")
 
 os.environ.setdefault("MPLBACKEND", "agg")
 os.environ.setdefault("SCIPY_ARRAY_API", "1")  # which SciPy reads when it is imported
+# Inductor takes code of its cache that was made for a processor with other vector instructions, which then does not
+# compile: https://github.com/pytorch/pytorch/blob/v2.13.0/torch/_inductor/codecache.py (FxGraphHashDetails).
+if "ATEN_CPU_CAPABILITY" in os.environ:
+    held = f"torchinductor_{os.getuid()}_{os.environ['ATEN_CPU_CAPABILITY']}"
+    os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", str(Path(tempfile.gettempdir()) / held))
 
 # A shell starts what it runs in the background with interrupts ignored, and the programs that tests start inherit that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
