@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import operator
 from typing import Any
-from weakref import ref
 
 import torch
 
@@ -13,7 +12,6 @@ from npdec._array import iterators, memory, wrap
 from npdec._array.buffers import BufferMethods
 from npdec._array.convert import as_dtype, as_tensor, dtype_name
 from npdec._array.decompose import DecompositionMixin
-from npdec._array.family import family_of
 from npdec._array.foreign_arrays import asks_ufuncs, copy_modes
 from npdec._array.output import write, write_out
 from npdec._array.protocols import ProtocolMixin
@@ -28,7 +26,7 @@ from npdec.exceptions import AbsentDTypeError
 
 __all__ = ["ArrayMethods"]
 
-_new, _Tensor = object.__new__, torch.Tensor
+_Tensor = torch.Tensor
 
 
 def _check_same_value(before: torch.Tensor, after: torch.Tensor) -> None:
@@ -104,25 +102,13 @@ class ArrayMethods(DecompositionMixin, BufferMethods, ProtocolMixin):
         """The transpose: a view with the axes reversed."""
         if type(self) is not wrap.ARRAY:
             return self
-        array: Any = self
-        tensor = array._t
+        tensor = self._t
         if type(tensor) is not _Tensor:
-            return memory.view(array, shape_impl.transpose(tensor))
+            return memory.view(self, shape_impl.transpose(tensor))
         try:
-            tensor = tensor.t()
+            return memory.seen_part(self, tensor.t())
         except RuntimeError:  # of more than two axes
-            tensor = shape_impl.transpose(tensor)
-        result: Any = _new(wrap.ARRAY)  # `memory.seen_part`, written out
-        result._t = tensor
-        result._d = array._d
-        family = array._m
-        if family is None:
-            family = family_of(array)
-        result._m = family
-        family.append(ref(result))
-        if len(family) > family.limit:
-            memory.settle(array, result)
-        return result
+            return memory.seen_part(self, shape_impl.transpose(tensor))
 
     def _is_array(self) -> bool:
         return type(self) is wrap.ARRAY

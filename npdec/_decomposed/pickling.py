@@ -19,6 +19,7 @@ from typing import Any, TypeVar
 
 import torch
 
+from npdec._core.installed_numpy import numpy_or_none
 from npdec._impl import _storage
 from npdec._torch.functorch import is_wrapped
 
@@ -83,11 +84,8 @@ def memory_of(tensor: torch.Tensor) -> tuple[Any, tuple[Any, ...]]:
         return bytearray(), about
     memory: Any = (ctypes.c_ubyte * (dense.numel() * dense.element_size())).from_address(dense.data_ptr())
     memory.owner = dense
-    try:
-        import numpy
-    except ImportError:
-        return memory, about
-    return numpy.frombuffer(memory, numpy.uint8), about
+    numpy = numpy_or_none()
+    return memory if numpy is None else numpy.frombuffer(memory, numpy.uint8), about
 
 
 def tensor_of(

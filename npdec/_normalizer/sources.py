@@ -11,6 +11,13 @@ CALL_OF_PYTHON = {
     1: "_bare(x._t) if type(x._t) is _Tensor else _torch(x._t)",
     2: "_bare(x1._t, x2._t) if type(x1._t) is _Tensor is type(x2._t) else _torch(x1._t, x2._t)",
 }
+# Where the result goes, which may be given by position.
+_OUT = """    out = options.pop("out", _NoValue) if options else _NoValue
+    if more:
+        if type(more[0]) is _Array and out is _NoValue and len(more) == 1:
+            out, more = more[0], ()
+        else:
+            out, more = _placed(self, more, out)"""
 CALLS = {
     1: """
 def __call__(self, x=_NoValue, /, *more, **options):
@@ -20,12 +27,9 @@ def __call__(self, x=_NoValue, /, *more, **options):
             c = _new(_Array); c._t = r; c._d = {dtype}; c._m = None
             return c
         return _wrap(r)
-    out = options.pop("out", _NoValue) if options else _NoValue
-    if more:
-        if type(more[0]) is _Array and out is _NoValue and len(more) == 1:
-            out, more = more[0], ()
-        else:
-            out, more = _placed(self, more, out)
+"""
+    + _OUT
+    + """
     if type(out) is _Array and not more and not options and type(x) is _Array and x._d in _into and _fits(out, x):
         try:
             _torch(x._t, out=out._t)
@@ -61,12 +65,9 @@ def __call__(self, x1=_NoValue, x2=_NoValue, /, *more, **options):
                 c = _new(_Array); c._t = r; c._d = {dtype}; c._m = None
                 return c
             return _wrap(r)
-    out = options.pop("out", _NoValue) if options else _NoValue
-    if more:
-        if type(more[0]) is _Array and out is _NoValue and len(more) == 1:
-            out, more = more[0], ()
-        else:
-            out, more = _placed(self, more, out)
+"""
+    + _OUT
+    + """
     if (
         type(out) is _Array and type(x1) is _Array and type(x2) is _Array and x1._d is x2._d and x1._d in _into
         and not more and not options and _fits(out, x1, x2)
