@@ -4,6 +4,7 @@ whatever torch refuses, is left to `npdec._array.indexing`.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,17 +13,18 @@ import torch
 from npdec._array import fp_state, memory, wrap
 from npdec._array.convert import as_tensor
 from npdec._array.ordinary import REFUSALS, arrays_of, indices_of, is_free, items_of, spread
-from npdec._dtypes.dtype import SCALARS
-from npdec._impl.dtypes_impl import RANGES, WHOLE, WIDE_UNSIGNED, kept
+from npdec._array.packing import HOSTED
+from npdec._impl.dtypes_impl import RANGES, WHOLE, WIDE_UNSIGNED, kept, promote_types
 
 __all__ = ["write"]
 
 _Tensor = torch.Tensor
 # What fill_ takes of Python's numbers as NumPy does: floats are rounded once, integers fit.
-_FILLED = frozenset({torch.float64, torch.float32})
+_COMPLEX = frozenset({torch.complex128, torch.complex64})
+_FILLED = frozenset({torch.float64, torch.float32}) | _COMPLEX
 _KEPT = frozenset({torch.float64, torch.int64})
-# Scalars on the host of these dtypes are written as their numbers are.
-_FROM_SCALARS = frozenset({torch.bool, torch.float64, torch.float32, *RANGES})
+# Into arrays of these dtypes scalars on the host are written as their numbers are.
+_FROM_SCALARS = frozenset({torch.bool, *_FILLED, *RANGES})
 _FEW = 256  # indices that are looked at one by one, to find whether two name one element
 
 
@@ -35,15 +37,19 @@ def write(array: Any, key: Any, value: Any) -> bool:
     try:
         if kind is wrap.ARRAY:
             given = value._t
-            if value._d is not dtype or type(given) is not _Tensor or given.requires_grad:
+            if type(given) is not _Tensor or given.requires_grad:
+                return False
+            if value._d is not dtype and not _casts(value._d, dtype):
                 return False
             if (
                 key is Ellipsis or (type(key) is slice and key.step is None)
             ) and given.untyped_storage()._cdata != tensor.untyped_storage()._cdata:
                 tensor[key] = given  # `_put`, written out
                 return True
+            if value._d is not dtype:
+                given = given.to(dtype=dtype)
         else:
-            if kind is SCALARS.get(dtype) and dtype in _FROM_SCALARS:
+            if kind in HOSTED and dtype in _FROM_SCALARS:
                 value = value._n
                 kind = type(value)
             if kind is list:
@@ -108,7 +114,21 @@ def _takes(dtype: torch.dtype, kind: type, number: Any) -> bool:
         limits = RANGES.get(dtype)
         low, high = limits if limits is not None else (-WHOLE, WHOLE) if dtype in _FILLED else (1, 0)
         return low <= number <= high
+    if kind is complex:
+        return dtype in _COMPLEX and not fp_state.watching
     return kind is bool and dtype is torch.bool
+
+
+@functools.cache
+def _is_safe(source: torch.dtype, dtype: torch.dtype) -> bool:
+    if source in WIDE_UNSIGNED or dtype in WIDE_UNSIGNED:
+        return False
+    return promote_types(source, dtype) is dtype or (source in RANGES and dtype in RANGES)  # integers wrap around
+
+
+def _casts(source: torch.dtype, dtype: torch.dtype) -> bool:
+    """Whether torch casts elements as NumPy does, and nothing is lost that anybody looks for."""
+    return not fp_state.watching and ((source is torch.float64 and dtype is torch.float32) or _is_safe(source, dtype))
 
 
 def _of_list(numbers: list[Any], dtype: torch.dtype) -> torch.Tensor | None:

@@ -178,6 +178,7 @@ def promote(*args: Any) -> tuple[torch.Tensor, ...]:
 
 _QUICK: dict[torch.dtype, type] = {
     torch.float64: float,
+    torch.complex128: complex,
     torch.bool: bool,
     **{dtype: int for dtype in RANGES if dtype is not torch.uint64},  # of which torch.scalar_tensor holds half
 }

@@ -13,23 +13,32 @@ import torch
 
 from npdec._array import fp_state, wrap
 from npdec._array.ordinary import is_free
+from npdec._array.scalars import CONCRETE
 from npdec._core.base import ArrayBase, UfuncBase
 from npdec._core.tags import NoValue
+from npdec._dtypes.dtype import SCALARS
 from npdec._impl import dtypes_impl
 from npdec._impl._promotion import RANGES
 from npdec._impl._storage import shares_memory
+from npdec._torch.tracing import tracing
 
 __all__ = ["computed", "fits", "wrapping", "written"]
 
 _Tensor = torch.Tensor
 _UNWRAPPING = (ArrayBase, _Tensor, bool, int, float, complex, list, tuple)
 _NUMBERS = frozenset({bool, int, float, complex})
+_HOSTS = frozenset(CONCRETE)
+# torch takes a tensor to the dtype of a number beside it that is of a kind above its own, but to complex numbers of its
+# own precision.
+_RANKS = {dtype: "buifc".index(dtypes_impl.kind(dtype).replace("u", "i")) for dtype in SCALARS}
+_COMPLEX = _RANKS[torch.complex64]
+_KEPT = {torch.float64: float, torch.int64: int}
 _ROUNDED_TWICE = torch.float16  # by torch, of float64: `_util.watched_cast` knows better
 
 
 def _operands(function: UfuncBase, inputs: tuple[Any, ...]) -> tuple[list[Any] | None, torch.dtype | None]:
-    """The operands as tensors of the dtype in which the ufunc computes, and that dtype; None if it is not known yet, or
-    an operand is more than its numbers."""
+    """The operands as tensors of the dtype in which the ufunc computes, or as torch casts them to it beside a number,
+    and that dtype; None if it is not known yet, or an operand is more than its numbers."""
     key: list[Any] = []
     for x in inputs:
         kind = type(x)
@@ -40,21 +49,35 @@ def _operands(function: UfuncBase, inputs: tuple[Any, ...]) -> tuple[list[Any] |
             key.append(x._d)
         elif kind in _NUMBERS:
             key.append(kind)
+        elif kind in _HOSTS and not tracing():  # a trace would hold for this number alone
+            key.append(x._d)
         else:
             return None, None
-    dtype = dtypes_impl.LOOPS[function._loops].resolved.get(tuple(key))
-    if dtype is None or dtype is _ROUNDED_TWICE:
+    loops = dtypes_impl.LOOPS[function._loops]
+    dtype = loops.resolved.get(tuple(key))
+    if dtype is None or dtype is _ROUNDED_TWICE or loops.mixed == "ldexp":  # which has an operand of another dtype
         return None, None
-    operands = []
+    operands: list[Any] = []
+    direct = function._bare is not None and dtype in function._arrays
+    casts = direct and function._bare is not torch.pow and type(function._bare) is not FunctionType
+    numbers = 0
     limits = torch.int64 if dtype is torch.bool else dtype  # a number that is only true or false has limits too
     for x in inputs:
-        if type(x) is not wrap.ARRAY:
-            if type(x) is int and limits in RANGES and not dtypes_impl.fits(x, limits):
-                return None, None
-            tensor = dtypes_impl.scalar_tensor(x, dtype)
-        else:
-            tensor = x._t if x._d is dtype else x._t.to(dtype=dtype)
-        operands.append(tensor)
+        kind = type(x)
+        if kind is wrap.ARRAY:
+            operands.append(x._t)
+            continue
+        numbers += 1
+        if kind in _HOSTS:
+            x = x._n
+        elif kind is int and limits in RANGES and not dtypes_impl.fits(x, limits):
+            return None, None
+        own = _KEPT.get(dtype) if direct else None
+        operands.append(dtypes_impl.scalar_tensor(x, dtype) if own is None else dtypes_impl.kept(own(x), dtype))
+    for i, x in enumerate(inputs):
+        by_torch = numbers and casts and type(x) is wrap.ARRAY and _RANKS[x._d] < _RANKS[dtype] < _COMPLEX
+        if type(x) is wrap.ARRAY and x._d is not dtype and not by_torch:
+            operands[i] = operands[i].to(dtype=dtype)
     return operands, dtype
 
 
@@ -65,7 +88,7 @@ def computed(function: UfuncBase, inputs: tuple[Any, ...]) -> Any:
     operands, dtype = _operands(function, inputs)
     if operands is None:
         return NoValue
-    call = function._torch if function._torch is not None and dtype in function._direct else function.__kernel__
+    call = function._bare if function._bare is not None and dtype in function._arrays else function.__kernel__
     try:
         result = call(*operands)
     except RuntimeError:
@@ -107,15 +130,17 @@ def written(function: UfuncBase, inputs: tuple[Any, ...], out: Any) -> bool:
     operands, dtype = _operands(function, inputs)
     if operands is None or dtype is None or dtypes_impl.LOOPS[function._loops].result(dtype) is not out._d:
         return False
-    direct = function._torch is not None and dtype in function._direct
-    call: Any = function._torch if direct else function.__kernel__
-    shape, alike = target.shape, direct and not isinstance(call, FunctionType) and out._d is dtype
+    direct = function._bare is not None and dtype in function._arrays
+    call: Any = function._bare if direct else function.__kernel__
+    shape, alike, whole = target.shape, direct and not isinstance(call, FunctionType) and out._d is dtype, False
     for x in operands:
         if x.requires_grad:
             return False
-        alike = alike and x.shape == shape and not shares_memory(x, target)  # what is read may have been written
+        whole = whole or x.shape == shape
+        # What is read may have been written.
+        alike = alike and (x.shape == shape or not x.dim()) and not shares_memory(x, target)
     try:
-        if alike and (target.is_contiguous() or not target.is_complex()):
+        if alike and whole and (target.is_contiguous() or not target.is_complex()):
             call(*operands, out=target)
             return True
         result = call(*operands)

@@ -128,8 +128,11 @@ def operator(self, other):
     # NumPy squares what a Python 2 is the exponent of, and squares of booleans are int8.
     "power": """
 def operator(self, other):
-    if self._d is _bool and type(other) is int and other == 2 and type(self) is _Array:
-        self = self.astype(_int8)
+    if type(other) is int and other == 2 and type(self) is _Array:
+        if self._d is _bool:
+            self = self.astype(_int8)
+        elif self._d in _complex and type(self._t) is _Tensor:
+            return self * self
     return _function._operate((self, other)) if _accepts(self, other) else _beside(_function, self, other)
 """,
     "reflected": """

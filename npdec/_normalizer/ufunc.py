@@ -82,6 +82,7 @@ class ufunc(UfuncBase):
         self,
         kernel: Callable[..., Any],
         function: Callable[..., Any] | None,
+        bare: Callable[..., Any] | None,
         spec: Spec,
         parameters: tuple[Parameter, ...],
         module: str,
@@ -99,6 +100,7 @@ class ufunc(UfuncBase):
         self._flags = spec.flags
         self._direct, self._arrays = _direct_dtypes(spec, self.nin)
         self._torch = function
+        self._bare = function if bare is None else bare
         self._takes_numbers = spec.torch is not None
         ruled = any(p.tag in LAW_TAGS for p in parameters)
         self._kernel = law.ruled(kernel, parameters) if ruled else kernel
@@ -382,7 +384,7 @@ def make_ufunc(kernel: Callable[..., Any], spec: Spec, parameters: tuple[Paramet
 
         body["__call__"] = __call__
     cls = type("ufunc", (ufunc,), body)
-    return cls(kernel, function, spec, parameters, module, table.nout)
+    return cls(kernel, function, bare, spec, parameters, module, table.nout)
 
 
 def make_gufunc(
@@ -391,4 +393,4 @@ def make_gufunc(
     """The generalised ufunc that a compiled function is the call of; its kernel takes all the options."""
     cls = type("ufunc", (ufunc,), {"__call__": function, "__module__": "npdec", "signature": spec.signature})
     arrays = tuple(p for p in parameters if p.is_array)
-    return cls(kernel, None, spec, arrays, module, 1)
+    return cls(kernel, None, None, spec, arrays, module, 1)
