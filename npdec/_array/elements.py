@@ -197,7 +197,7 @@ class ElementAccess(NDArrayBase):
                         if len(family) > family.limit:
                             memory.settle(self, result)
                         return result
-                    found = ordinary.backwards(self) if step == -1 and key.start is key.stop is None else None
+                    found = ordinary.backwards(self, (key,)) if type(step) is int else None
                     return indexing.getitem(self, key) if found is None else found
                 if kind is tuple:
                     for item in key:
@@ -359,7 +359,9 @@ def _part(array: Any, key: tuple[Any, ...]) -> Any:
     for item in key:
         kind = type(item)
         if kind is slice:
-            part = True  # steps that torch has not are refused below
+            part = True
+            if item.step is not None and type(item.step) is int and item.step < 0:
+                return ordinary.backwards(array, key)
         elif kind is not int:
             if item is None:
                 new = True

@@ -5,7 +5,7 @@ Whatever else there may be, and whatever torch refuses, is left to `npdec._array
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 from weakref import ref
 
@@ -20,7 +20,10 @@ from npdec._impl import _storage
 from npdec._impl.dtypes_impl import WIDE_UNSIGNED
 from npdec._torch.functorch import is_transformed
 
-__all__ = ["REFUSALS", "arrays_of", "backwards", "indices_of", "is_free", "items_of", "read", "rows", "spread"]
+__all__ = [
+    "REFUSALS", "arrays_of", "backwards", "forwards", "indices_of", "is_free", "items_of", "read", "reverse", "rows",
+    "spread",
+]  # fmt: skip
 
 _new, _Tensor = object.__new__, torch.Tensor
 _transform, _is_transformed = transforms.current.get, is_transformed
@@ -226,20 +229,59 @@ def _selected(tensor: torch.Tensor, index: torch.Tensor, in_order: bool = False)
     return tensor[index]
 
 
-def backwards(array: Any) -> Any:
-    """`array[::-1]` of a plain array, or None."""
-    tensor = array._t
-    if type(tensor) is not _Tensor or not tensor.dim():
+def forwards(key: tuple[Any, ...], shape: Sequence[int]) -> tuple[tuple[Any, ...], list[int]] | None:
+    """A key of ints and slices, some of which run backwards, as one whose slices all run forwards (empty, if it names
+    all), and the axes of what that names which are reversed then; None for other keys."""
+    if len(key) > len(shape):
         return None
-    made = wrap.wrap_array(_reversed(tensor))
-    memory.mirror(array, made, _reversed)
+    items: list[Any] = []
+    axes = []
+    ints = 0
+    whole = True
+    for axis, item in enumerate(key):
+        if type(item) is slice:
+            step = item.step
+            if type(step) is int and step < 0:
+                axes.append(axis - ints)
+                if step == -1 and item.start is None is item.stop:
+                    items.append(_ALL)
+                    continue
+                start, stop, step = item.indices(shape[axis])
+                count = len(range(start, stop, step))
+                item = slice(start + (count - 1) * step, start + 1, -step) if count else slice(0, 0)
+            elif item == _ALL:
+                items.append(item)
+                continue
+        elif type(item) is int:
+            ints += 1
+        else:
+            return None
+        whole = False
+        items.append(item)
+    return () if whole else tuple(items), axes
+
+
+def backwards(array: Any, key: tuple[Any, ...]) -> Any:
+    """What a key of ints and slices, some of which run backwards, says of a plain array, or None. torch has no negative
+    strides: it is a copy that stands for a view."""
+    tensor = array._t
+    if type(tensor) is not _Tensor:
+        return None
+    try:
+        found = forwards(key, tensor.shape)
+        if found is None:
+            return None
+        items, axes = found
+        made = wrap.array_of(reverse(tensor[items] if items else tensor, axes), array._d)
+    except REFUSALS:
+        return None  # NumPy's words are found on the general way
+    memory.mirror(array, made, lambda source: reverse(source[items] if items else source, axes))
     return made
 
 
-def _reversed(tensor: torch.Tensor) -> torch.Tensor:
-    if tensor.dtype in WIDE_UNSIGNED:
-        return _storage.moved(torch.flip, tensor, (0,))
-    return torch.flip(tensor, (0,))
+def reverse(tensor: torch.Tensor, axes: list[int]) -> torch.Tensor:
+    """`torch.flip`, of every dtype."""
+    return _storage.moved(torch.flip, tensor, axes) if tensor.dtype in WIDE_UNSIGNED else torch.flip(tensor, axes)
 
 
 def rows(array: Any) -> Iterator[Any]:

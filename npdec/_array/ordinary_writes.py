@@ -12,7 +12,7 @@ import torch
 
 from npdec._array import fp_state, memory, wrap
 from npdec._array.convert import as_tensor
-from npdec._array.ordinary import REFUSALS, arrays_of, indices_of, is_free, items_of, spread
+from npdec._array.ordinary import REFUSALS, arrays_of, forwards, indices_of, is_free, items_of, reverse, spread
 from npdec._array.packing import HOSTED
 from npdec._impl.dtypes_impl import RANGES, WHOLE, WIDE_UNSIGNED, kept, promote_types
 
@@ -65,7 +65,9 @@ def write(array: Any, key: Any, value: Any) -> bool:
             return _put(array, key, value, given, False)
         if kind is slice:
             step = key.step
-            return (step is None or (type(step) is int and step > 0)) and _put(array, key, value, given)
+            if step is None or (type(step) is int and step > 0):
+                return _put(array, key, value, given)
+            return type(step) is int and _put_backwards(array, (key,), value, given)
         if key is Ellipsis:
             return _put(array, key, value, given)
         if kind is wrap.ARRAY and key._d is torch.bool:
@@ -84,7 +86,7 @@ def write(array: Any, key: Any, value: Any) -> bool:
                 return _put_at(tensor, dtype, found, value, given)
             items, arrays, dots = items_of(key, tensor.shape)
             if items is None:
-                return False
+                return _put_backwards(array, key, value, given)
             if arrays:
                 return _put_at(tensor, dtype, spread(items, tensor.dim()) if dots else items, value, given)
             return _put(array, tuple(items), value, given, dots or slice in map(type, items))
@@ -157,6 +159,22 @@ def _put(array: Any, key: Any, number: Any, given: Any, is_part: bool = True) ->
             return True  # x[key] += y, which has written the view
         given = given.clone()
     tensor[key] = given
+    return True
+
+
+def _put_backwards(array: Any, key: tuple[Any, ...], number: Any, given: Any) -> bool:
+    """As `_put`, where slices run backwards."""
+    tensor = array._t
+    found = forwards(key, tensor.shape)
+    if found is None or not found[1]:
+        return False
+    items, axes = found
+    if given is None or not given.dim():
+        return _put(array, items, number, given)
+    part = tensor[items] if items else tensor
+    if given.shape != part.shape or memory.shares_storage(given, tensor):
+        return False
+    part.copy_(reverse(given, axes))
     return True
 
 
