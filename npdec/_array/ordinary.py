@@ -204,6 +204,7 @@ def _by_arrays(tensor: torch.Tensor, items: list[Any]) -> torch.Tensor | None:
 
 
 _ALL = slice(None)
+_REVERSED = (slice(None, None, -1),)
 
 
 def spread(items: list[Any], ndim: int) -> list[Any]:
@@ -232,6 +233,8 @@ def _selected(tensor: torch.Tensor, index: torch.Tensor, in_order: bool = False)
 def forwards(key: tuple[Any, ...], shape: Sequence[int]) -> tuple[tuple[Any, ...], list[int]] | None:
     """A key of ints and slices, some of which run backwards, as one whose slices all run forwards (empty, if it names
     all), and the axes of what that names which are reversed then; None for other keys."""
+    if key == _REVERSED and shape:  # the commonest
+        return (), [0]
     if len(key) > len(shape):
         return None
     items: list[Any] = []
