@@ -21,6 +21,7 @@ from npdec._array.arguments import as_value
 from npdec._array.array_type import ArrayType
 from npdec._array.buffers import ArrayBuffer, reduced, set_dtype, set_strides
 from npdec._array.convert import SIGNED, as_tensor, check_scalar
+from npdec._array.element_iteration import elements
 from npdec._array.elements import ElementAccess
 from npdec._array.family import family_of
 from npdec._array.methods import ArrayMethods
@@ -184,9 +185,10 @@ class Composition(ElementAccess, ArrayBuffer, ArrayMethods, NDArrayBase, metacla
         raise ValueError("cannot delete array elements: np.delete returns an array without them")
 
     def __iter__(self) -> Iterator[Any]:
-        if not self._t.dim():
+        rank = len(self._t.shape)
+        if not rank:
             raise TypeError("iteration over a 0-d array")
-        return (self[i] for i in range(len(self))) if self._t.dim() == 1 else ordinary.rows(self)
+        return elements(self) if rank == 1 else ordinary.rows(self)
 
     def __contains__(self, item: Any) -> bool:
         return bool((self == item).any())

@@ -1,0 +1,69 @@
+"""Going through the elements of a vector, which are read from memory where nothing but numbers is in it.
+
+The memory is looked at anew for each element, as NumPy's own iterator does, so what is written on the way is seen; and
+whether it may be looked at is asked each time, as between two elements anything can happen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch.utils import _python_dispatch as _dispatch
+
+from npdec._array import wrap
+from npdec._array.element_memory import FORMATS, items_of
+from npdec._dtypes.dtype import SCALARS
+
+__all__ = ["elements"]
+
+_new_float, _Tensor, _float64 = float.__new__, torch.Tensor, torch.float64
+_tracing = torch.compiler.is_dynamo_compiling
+
+
+def elements(array: Any) -> Iterator[Any]:
+    """The elements of an array of one axis."""
+    tensor = array._t
+    count = tensor.shape[0]
+    if _tracing() or count < 2:
+        return (array[i] for i in range(count))
+    window = getattr(array, "_w", None)
+    if window is not None and window[0] is tensor:  # it is over the memory already
+        return _from_memory(array, window[1], window[3], count)
+    if not _is_readable(tensor, array._d):
+        return (array[i] for i in range(count))
+    address = tensor.data_ptr()
+    reach = (count - 1) * tensor.stride()[0] + 1
+    return _from_memory(array, address, items_of(tensor, array._d, address, reach), count)
+
+
+def _is_readable(tensor: torch.Tensor, dtype: torch.dtype) -> bool:
+    return (
+        wrap.is_on_host(tensor)
+        and dtype in FORMATS
+        and tensor.layout is torch.strided
+        and not (tensor.is_neg() or tensor.is_inference() or (dtype.is_complex and tensor.is_conj()))
+    )
+
+
+def _from_memory(array: Any, address: int, items: Any, count: int) -> Iterator[Any]:
+    tensor, dtype = array._t, array._d
+    data_ptr, cls = tensor.data_ptr, SCALARS[dtype]
+    for i in range(count):
+        if (
+            array._t is tensor
+            and data_ptr() == address
+            and type(tensor) is _Tensor
+            and not tensor.requires_grad
+            and not _dispatch._is_in_torch_dispatch_mode
+        ):
+            number = items[i]
+            if dtype is _float64:
+                scalar: Any = _new_float(cls, number)
+                scalar._n = number
+                yield scalar
+            else:
+                yield wrap.on_host(cls, number)
+        else:
+            yield array[i]
