@@ -41,6 +41,7 @@ _SHUT: Any = (None,) * 8
 _NOT_YET: Any = (None, None, None, None, _SECOND, None, None, None)
 _OF_ROWS: Any = [(None, None, None, None, _SECOND, rank, None, None) for rank in range(MAX_NDIM + 1)]  # has axes left
 _STRIDED = torch.strided
+_FEW = 32  # elements that are all read to have one of them
 _DEAD = 8  # so many views that are gone a family may remember beside as many as there are
 
 
@@ -248,7 +249,7 @@ class ElementAccess(NDArrayBase):
                     _again(self, count, cls)
                     if cls is _SECOND and self._w[0] is self._t:
                         return self[key]
-            return _by_torch(self, key, place)
+            return _row(self, key, place) if type(self._t) is _Tensor else indexing.getitem(self, key)
         except MetSubclass as error:
             met = error
         except Exception as error:
@@ -326,15 +327,17 @@ def _again(array: Any, count: int, cls: Any) -> None:
         del array._w
 
 
-def _by_torch(array: Any, key: Any, place: Any) -> Any:
-    """What a key of integers says, without a window."""
-    return _row(array, key, place) if type(array._t) is _Tensor else indexing.getitem(array, key)
-
-
 def _row(array: Any, key: Any, place: Any) -> Any:
-    """What a key of integers says of a plain array: nearly always a view, named by fewer than it has axes."""
+    """What a key of integers says of a plain array: an element, or a view that is named by fewer than it has axes."""
+    tensor = array._t
     try:
-        found = array._t[place]
+        indices = (place,) if type(place) is int else place
+        if tensor.numel() <= _FEW and len(tensor.shape) == len(indices) and wrap.is_on_host(tensor):
+            numbers = tensor.tolist()  # sooner than a tensor of the one
+            for index in indices:
+                numbers = numbers[index]
+            return wrap.on_host(SCALARS[array._d], numbers)
+        found = tensor[place]
     except (IndexError, ValueError, RuntimeError):  # ValueError for what does not fit 64 bits
         return indexing.getitem(array, key)
     if not found.dim():
