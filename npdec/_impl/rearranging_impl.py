@@ -20,6 +20,8 @@ from npdec._impl.creation_impl import check_shape
 from npdec._impl.getitem_impl import check_bounds, shape_text, wrap_negative
 from npdec._impl.setitem_impl import broadcast_input, fit_indexed
 
+_FEW = 16  # copies that are joined
+
 # --- tiling -----------------------------------------------------------------------------------------------------------
 
 
@@ -34,6 +36,8 @@ def tile(A: ArrayLike, reps: ShapeLike) -> Array:
            [1, 2, 1, 2]])
     """
     check_shape(reps)
+    if A.ndim == len(reps) == 1 and 0 < reps[0] <= _FEW:
+        return torch.cat([A] * reps[0])  # sooner than torch's own function
     missing = A.ndim - len(reps)
     return A.repeat((1,) * missing + reps)
 
@@ -338,7 +342,14 @@ def delete(arr: ArrayLike, obj: Any, axis: int | None = None) -> Array:
     """
     arr, axis = _along(arr, axis)
     size = arr.shape[axis]
+    if type(obj) is int and -size <= obj < size:
+        obj = slice(obj % size, obj % size + 1)
     if isinstance(obj, slice):
+        start, stop, step = obj.indices(size)
+        if step == 1:  # what is before and what is behind
+            stop = max(start, stop)
+            parts = [torch.narrow(arr, axis, 0, start), torch.narrow(arr, axis, stop, size - stop)]
+            return _storage.in_columns_as(arr, torch.cat(parts, axis))
         removed = set(range(*obj.indices(size)))
         kept = torch.tensor([i for i in range(size) if i not in removed], dtype=torch.int64, device=arr.device)
         return _storage.in_columns_as(arr, _storage.moved(torch.index_select, arr, axis, kept))
