@@ -6,6 +6,7 @@ Python's numbers, so that the generators above it do not know which kind of stre
 
 from __future__ import annotations
 
+import functools
 import hashlib
 from contextvars import ContextVar
 from typing import Any, Protocol
@@ -18,7 +19,7 @@ from npdec._array.shapes import as_shape
 from npdec._core.base import ArrayBase, SubclassBase, plain_of
 from npdec._core.tracebacks import cut, cuts
 from npdec._decomposed.tensor import DecomposedTensor
-from npdec._impl import _util, random_impl
+from npdec._impl import _devices, _util, random_impl
 from npdec._impl._devices import current_device
 from npdec._torch.functorch import at_level_of, is_gradient_wrapped, unwrapped
 from npdec._torch.tracing import refuse_recording
@@ -82,6 +83,8 @@ def from_numpy(x: Any) -> Any:
     import numpy
 
     if isinstance(x, numpy.ndarray):
+        if type(x) is numpy.ndarray and x.dtype.char in "dl" and x.flags.writeable and _devices.is_unchosen():
+            return wrap.wrap_array(torch.from_numpy(x))  # float64 and int64, which nearly all are
         return wrap.wrap_array(as_tensor(x))
     if isinstance(x, numpy.generic):
         return wrap.wrap_scalar(as_tensor(x))
@@ -94,11 +97,14 @@ def from_numpy(x: Any) -> Any:
 
 def numpy_dtype(dtype: Any) -> Any:
     """The scalar type of NumPy for a dtype; Python's own types, for which NumPy returns Python's numbers, stay."""
-    if dtype is int or dtype is bool:
-        return dtype
+    return dtype if dtype is int or dtype is bool else _numpys(as_dtype(dtype))
+
+
+@functools.cache
+def _numpys(dtype: torch.dtype) -> Any:
     import numpy
 
-    return numpy.dtype(dtype_name(as_dtype(dtype))).type
+    return numpy.dtype(dtype_name(dtype)).type
 
 
 # --- streams ----------------------------------------------------------------------------------------------------------
