@@ -27,6 +27,7 @@ from npdec._core.door import hand_over_method
 from npdec._core.tags import NoValue
 from npdec._core.tracebacks import ended
 from npdec._dtypes.dtype import SCALARS
+from npdec._impl._by_numpy import selected
 from npdec._torch.functorch import is_wrapped
 
 __all__ = ["ElementAccess", "close"]
@@ -390,7 +391,8 @@ def _part(array: Any, key: tuple[Any, ...]) -> Any:
 def _by_mask(array: Any, key: Any) -> Any:
     if type(key) is wrap.ARRAY and key._d is _bool and type(array._t) is _Tensor and key._t.dim():
         try:
-            return wrap.array_of(array._t[key._t], array._d)
+            found = selected(array._t, key._t)
+            return wrap.array_of(array._t[key._t] if found is None else found, array._d)
         except IndexError:
             pass
     return indexing.getitem(array, key)

@@ -22,6 +22,7 @@ from npdec._core.tracebacks import ended, ends
 from npdec._decomposed.choices import chosen
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._impl import _storage, _util, creation_impl, dtypes_impl, indexing_impl, shape_impl
+from npdec._impl._by_numpy import selected
 from npdec.exceptions import AbsentDTypeError
 
 __all__ = ["ArrayMethods"]
@@ -307,7 +308,8 @@ class ArrayMethods(DecompositionMixin, BufferMethods, ProtocolMixin):
         if type(self) is wrap.ARRAY is type(condition) and axis is None is out and condition._d is torch.bool:
             mask, tensor = condition._t, self._t
             if type(mask) is type(tensor) is _Tensor and mask.dim() == 1 == tensor.dim() and mask.shape == tensor.shape:
-                return wrap.array_of(tensor[mask], self._d)
+                found = selected(tensor, mask)
+                return wrap.array_of(tensor[mask] if found is None else found, self._d)
         mask = chosen("compress", as_tensor(condition))
         result = indexing_impl.compress(mask, self._t, axis)
         return wrap.wrap_array(result) if out is None else write_out("compress", out, result, "back")

@@ -17,6 +17,7 @@ from npdec._array.convert import MAX_NDIM, as_tensor
 from npdec._array.family import family_of
 from npdec._core.tags import NoValue
 from npdec._impl import _storage
+from npdec._impl._by_numpy import places
 from npdec._impl.dtypes_impl import WIDE_UNSIGNED
 from npdec._torch.functorch import is_transformed
 
@@ -66,7 +67,7 @@ def indices_of(item: Any, shape: tuple[int, ...], axis: int = 0) -> Any:
         or index.shape != shape[axis : axis + 1]
     ):
         return None
-    return index.nonzero().view(-1)
+    return places(index)[0]
 
 
 def arrays_of(key: tuple[Any, ...]) -> tuple[torch.Tensor, ...] | None:
@@ -213,18 +214,24 @@ def spread(items: list[Any], ndim: int) -> list[Any]:
     return [*items[:dots], *[_ALL] * (ndim - len(items) + 1), *items[dots + 1 :]]
 
 
+_MANY = 500  # indices, which are worth two views
+
+
 def _selected(tensor: torch.Tensor, index: torch.Tensor, in_order: bool = False) -> torch.Tensor:
     """`tensor[index]`: by another function of torch, which is faster, but counts nothing from the back, and gives what
     lies transposed in order, which it does only if that is asked for."""
+    rank = index.dim()
     if (
-        index.dim() == 1
+        (rank == 1 or (rank and index.numel() >= _MANY and index.is_contiguous()))
         and tensor.dim()
         and (in_order or tensor.is_contiguous())
         and not tensor.requires_grad
         and tensor.dtype not in WIDE_UNSIGNED
     ):
         try:
-            return torch.index_select(tensor, 0, index)
+            if rank == 1:
+                return torch.index_select(tensor, 0, index)
+            return torch.index_select(tensor, 0, index.view(-1)).view(*index.shape, *tensor.shape[1:])
         except (IndexError, RuntimeError):
             pass
     return tensor[index]

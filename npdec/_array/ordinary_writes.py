@@ -14,6 +14,7 @@ from npdec._array import fp_state, memory, wrap
 from npdec._array.convert import as_tensor
 from npdec._array.ordinary import REFUSALS, arrays_of, forwards, indices_of, is_free, items_of, reverse, spread
 from npdec._array.packing import HOSTED
+from npdec._impl._by_numpy import put_selected
 from npdec._impl.dtypes_impl import RANGES, WHOLE, WIDE_UNSIGNED, kept, promote_types
 
 __all__ = ["write"]
@@ -201,7 +202,9 @@ def _put_where(tensor: torch.Tensor, mask: torch.Tensor, number: Any, given: Any
         rest = tensor.dim() - mask.dim()
         tensor.masked_fill_(mask.view(*mask.shape, *[1] * rest) if rest else mask, number)
     elif given.dim() == 1 or mask.dim() < tensor.dim():
-        tensor[mask] = given.clone() if memory.shares_storage(given, tensor) else given
+        given = given.clone() if memory.shares_storage(given, tensor) else given
+        if not put_selected(tensor, mask, given):
+            tensor[mask] = given
     else:
         return False
     return True

@@ -165,7 +165,9 @@ class Spec:
     the ufunc that a reduction folds along an axis, and so is the method `reduce` of. `direct` is its common call.
     `integers` is what torch makes of signed integers, where the operator stands between arrays of one dtype, or an
     array of int64 and a Python int; None says that the body has to. `in_place` writes what `torch` gives into its first
-    operand, where that is no function with such a method. `unbound` functions are no methods of classes that have them.
+    operand, where that is no function with such a method. `by_numpy` names the dtypes in which NumPy, where it is
+    installed, finds the same bits of many elements sooner. `unbound` functions are no methods of classes that have
+    them.
     """
 
     name: str
@@ -183,6 +185,7 @@ class Spec:
     direct: Any = None
     integers: Callable[..., Any] | None = None
     in_place: Callable[..., Any] | None = None
+    by_numpy: frozenset[Any] = frozenset()
     unbound: bool = False
 
 
@@ -238,6 +241,7 @@ def ufunc(
     reflected: Callable[..., Any] | None = None,
     integers: Callable[..., Any] | None = None,
     in_place: Callable[..., Any] | None = None,
+    by_numpy: frozenset[Any] = frozenset(),
 ) -> Callable[[Kernel], Kernel]:
     """Declare a kernel as a universal function: element by element, with broadcasting and a table of loops."""
 
@@ -246,7 +250,7 @@ def ufunc(
         method_name = public_name if method is True else (method or None)
         spec = Spec(
             public_name, method_name, torch_function, loops, operator, identity, aliases, flags,
-            reflected=reflected, integers=integers, in_place=in_place,
+            reflected=reflected, integers=integers, in_place=in_place, by_numpy=by_numpy,
         )  # fmt: skip
         return _marked(kernel, __npdec__=spec)
 

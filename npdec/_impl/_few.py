@@ -12,6 +12,8 @@ from typing import Any
 
 import torch
 
+from npdec._impl._by_numpy import MANY
+
 _FEW = 16  # elements that Python goes through sooner
 _SMALL = 1024  # elements of which it costs little to ask twice
 
@@ -73,6 +75,6 @@ def _is_settled(found: Any, numbers: list[Any], signed: bool = True) -> bool:
 
 
 greatest, least = _of_list(_greatest, _extreme(torch.Tensor.max)), _of_list(_least, _extreme(torch.Tensor.min))
-first_greatest = _of_list(_first_greatest, lambda a, _: a.argmax().item())
-first_least = _of_list(_first_least, lambda a, _: a.argmin().item())
+first_greatest = _of_list(_first_greatest, lambda a, count: a.argmax().item() if count < MANY else None)
+first_least = _of_list(_first_least, lambda a, count: a.argmin().item() if count < MANY else None)
 all_true, any_true = _of_list(all, _test(torch.Tensor.all)), _of_list(any, _test(torch.Tensor.any))

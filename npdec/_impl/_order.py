@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import torch
 
 from npdec._impl import _util
+from npdec._impl._by_numpy import by_numpy
 from npdec._impl.dtypes_impl import promote
 
 
@@ -32,6 +33,10 @@ def argsort_keys(keys: Sequence[torch.Tensor], axis: int, descending: bool = Fal
 
 def argsort(x: torch.Tensor, axis: int, descending: bool = False) -> torch.Tensor:
     """The stable order along an axis: ascending, nan last, or descending, nan first."""
+    if not descending and _is_sooner(x, _ARGSORTED):
+        order = by_numpy("argsort", x, axis=axis, kind="stable")
+        if order is not None:
+            return order
     if x.dtype.is_complex:
         return argsort_keys(complex_keys(x), axis, descending)
     return torch.argsort(_util.to_ordered(x), dim=axis, descending=descending, stable=True)
@@ -41,10 +46,55 @@ def sort(x: torch.Tensor, axis: int, descending: bool = False) -> torch.Tensor:
     """The elements along an axis in ascending order, nan last, or in descending order, nan first."""
     if descending:
         return pick(x, argsort(x.detach(), axis, True), axis) if x.ndim else x.clone()
+    if _is_sooner(x, _SORTED):
+        placed = _sorted(x, axis)
+        if placed is not None:
+            return placed
     if x.dtype.is_complex:
         return torch.gather(x, axis, argsort(x.detach(), axis))
-    return _util.from_ordered(torch.sort(_util.to_ordered(x), axis)[0], x.dtype)
+    return _util.from_ordered(torch.sort(_util.to_ordered(x), dim=axis, stable=True)[0], x.dtype)
 
+
+def _is_sooner(x: torch.Tensor, known: dict[torch.dtype, range]) -> bool:
+    """Whether NumPy sorts so many numbers sooner."""
+    if _is_compiling() or type(x) is not torch.Tensor or not x.is_contiguous() or not x.ndim:
+        return False
+    return x.dtype in known and x.numel() in known[x.dtype]
+
+
+def _sorted(x: torch.Tensor, axis: int) -> torch.Tensor | None:
+    """The same of plain numbers by NumPy, whose quickest way is not stable: where that shows, of zeros of both signs
+    and of nan, by its stable one."""
+    if not x.dtype.is_floating_point or x.numel() < _MANY:
+        return by_numpy("sort", x, axis=axis, kind="stable")
+    placed = by_numpy("sort", x, axis=axis)
+    if placed is None or (_has_one_zero(placed) and torch.equal(placed, placed)):
+        return placed
+    return by_numpy("sort", x, axis=axis, kind="stable")
+
+
+def _has_one_zero(placed: torch.Tensor) -> bool:
+    """Whether all zeros have one sign."""
+    signs = torch.signbit(placed[placed == 0])
+    return bool(signs.all()) or not bool(signs.any())
+
+
+# From how many elements to how many NumPy sorts them sooner than torch: the fewest torch sorts as soon, where it has
+# kernels for the dtype, and many integers, which it then sorts by their digits. So does NumPy those of few bits.
+_ALL, _BUT_FEW = range(2**62), range(64, 2**62)
+_DIGITS = {torch.int8: _BUT_FEW, torch.uint8: _BUT_FEW, torch.int16: _BUT_FEW, torch.bool: _ALL, torch.uint16: _ALL}
+_COMPLEX = {torch.complex64: _ALL, torch.complex128: _ALL}
+
+
+def _up_to(most: int) -> dict[torch.dtype, range]:
+    signed, unsigned = (torch.int32, torch.int64), (torch.uint32, torch.uint64)
+    return {**dict.fromkeys(signed, range(64, most)), **dict.fromkeys(unsigned, range(most))}
+
+
+_FLOATS = (torch.float16, torch.float32, torch.float64)
+_SORTED = {**_DIGITS, **_COMPLEX, **_up_to(20_000), **dict.fromkeys(_FLOATS, _BUT_FEW)}
+_ARGSORTED = {**_DIGITS, **_COMPLEX, **_up_to(1000), **dict.fromkeys(_FLOATS, range(64, 1000))}
+_is_compiling = torch.compiler.is_dynamo_compiling
 
 _MANY = 2**10  # elements, from which on two places are found sooner than all are put in order
 _SELECTED = frozenset({torch.float32, torch.float64, torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8})

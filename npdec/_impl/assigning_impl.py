@@ -160,7 +160,18 @@ def _given(values: Any, a: torch.Tensor, casting: str) -> torch.Tensor:
     return _values(made, a)
 
 
-@public
+def _placed(arr: torch.Tensor, mask: torch.Tensor, values: Any) -> bool:
+    if type(values) is not torch.Tensor or values.dtype is not arr.dtype or values.requires_grad:
+        return False
+    if mask.dtype is not torch.bool or mask.shape != arr.shape or not values.numel():
+        return False
+    if arr.dtype in dtypes_impl.WIDE_UNSIGNED or not _util.are_numbers(arr, mask, values):
+        return False
+    arr.copy_(torch.masked_scatter(arr, mask, _first(values, int(torch.count_nonzero(mask)))))
+    return True
+
+
+@public(direct=Direct(_placed))
 def place(arr: InPlace, mask: ArrayLike, vals: object) -> None:
     """Write the values one after the other to the places where a mask of the array's size is true.
 

@@ -6,14 +6,18 @@ import torch
 
 from npdec._core.tags import Array, Opaque, public
 from npdec._impl import _util, dtypes_impl
+from npdec._impl._by_numpy import by_numpy
 
 
-def _weights(bitorder: str, device: torch.device) -> torch.Tensor:
-    """How far each of eight bits is shifted, the first one first."""
+def _check_order(bitorder: str) -> None:
     if not isinstance(bitorder, str):
         raise TypeError(f"bitorder must be str, not {type(bitorder).__name__}")
     if bitorder[:1] not in ("b", "l"):
         raise ValueError("'order' must be either 'little' or 'big'")
+
+
+def _weights(bitorder: str, device: torch.device) -> torch.Tensor:
+    """How far each of eight bits is shifted, the first one first."""
     shifts = torch.arange(8, dtype=torch.uint8, device=device)
     return shifts if bitorder[0] == "l" else shifts.flip(0)
 
@@ -38,13 +42,18 @@ def packbits(a: Opaque, /, axis: int | None = None, bitorder: str = "big") -> Ar
     """
     if dtypes_impl.kind(a.dtype) not in "bui":
         raise TypeError("Expected an input array of integer or boolean data type")
+    _check_order(bitorder)
+    packed = by_numpy("packbits", a, axis=axis, bitorder=bitorder)
+    if packed is not None:
+        return packed
     shifts = _weights(bitorder, a.device)
     a, axis = _along(a, axis)
     bits = (a if a.dtype is torch.bool else _util.to_int64(a) != 0).to(torch.float32)
     bits = torch.nn.functional.pad(bits, (0, -bits.shape[-1] % 8))
     groups = bits.reshape(*bits.shape[:-1], bits.shape[-1] // 8, 8)
     # As a product, in which the bytes are exact: torch sums short rows of integers one by one.
-    return torch.matmul(groups, torch.exp2(shifts.to(torch.float32))).to(torch.uint8).movedim(-1, axis)
+    packed = torch.matmul(groups, torch.exp2(shifts.to(torch.float32))).to(torch.uint8)
+    return packed.movedim(-1, axis).contiguous()
 
 
 @public
@@ -59,6 +68,11 @@ def unpackbits(a: Opaque, /, axis: int | None = None, count: int | None = None, 
     """
     if a.dtype is not torch.uint8:
         raise TypeError("Expected an input array of unsigned byte data type")
+    _check_order(bitorder)
+    # Of no bytes NumPy leaves as many bits as `count` says what they were.
+    unpacked = by_numpy("unpackbits", a, axis=axis, count=count, bitorder=bitorder) if a.numel() else None
+    if unpacked is not None:
+        return unpacked
     shifts = _weights(bitorder, a.device)
     a, axis = _along(a, axis)
     bits = (a[..., None] >> shifts).bitwise_and_(1).reshape(*a.shape[:-1], 8 * a.shape[-1])
@@ -68,4 +82,4 @@ def unpackbits(a: Opaque, /, axis: int | None = None, count: int | None = None, 
         if wanted < 0:
             raise ValueError("-count larger than number of elements")
         bits = torch.nn.functional.pad(bits, (0, wanted - length))
-    return bits.movedim(-1, axis)
+    return bits.movedim(-1, axis).contiguous()

@@ -23,6 +23,7 @@ from npdec._core.tags import (
     writes_back,
 )
 from npdec._impl import _flags, dtypes_impl
+from npdec._impl._by_numpy import are_many, by_numpy_elementwise
 from npdec._impl._util import are_numbers
 
 # --- rounding ---------------------------------------------------------------------------------------------------------
@@ -160,6 +161,9 @@ def modf(x: Pointwise):
     >>> np.modf(np.array([1.5, -2.25]))
     (array([ 0.5 , -0.25]), array([ 1., -2.]))
     """
+    parts = by_numpy_elementwise("modf", x)
+    if parts is not None:
+        return parts
     whole = torch.trunc(x)
     nothing = torch.where(torch.signbit(x), -0.0, 0.0).to(x.dtype)
     return torch.where(torch.isinf(x) | (x == whole), nothing, x - whole), whole
@@ -174,6 +178,8 @@ def frexp(x: Stepwise):
     >>> np.frexp(np.array([8.0, -0.3]))
     (array([ 0.5, -0.6]), array([ 4, -1], dtype=int32))
     """
+    if are_many(x) and (parts := by_numpy_elementwise("frexp", x)) is not None:
+        return parts
     mantissa, exponent = torch.frexp(x)
     return mantissa, exponent
 
@@ -190,8 +196,12 @@ def ldexp(x1: Linear, x2: Opaque):
     info = torch.finfo(x1.dtype)
     bottom, top = int(math.log2(info.tiny)), int(math.log2(info.max * 0.75)) + 1
     limit = 2 * (top - bottom) + 100
+    moves = torch.clamp(x2, -limit, limit).to(torch.int32)
+    scaled = by_numpy_elementwise("ldexp", x1, moves)
+    if scaled is not None:
+        return scaled
     mantissa, exponent = torch.frexp(x1)
-    total = exponent + torch.clamp(x2, -limit, limit).to(torch.int32)
+    total = exponent + moves
     normal = torch.clamp(total, bottom + 1, top)
     rest = torch.clamp(total - normal, bottom, 2)
     return (mantissa * 2) * torch.exp2((normal - 1).to(x1.dtype)) * torch.exp2(rest.to(x1.dtype))
@@ -229,6 +239,9 @@ def spacing(x: Pointwise):
     >>> np.spacing(np.array([1.0, -1e16]))
     array([ 2.22044605e-16, -2.00000000e+00])
     """
+    distances = by_numpy_elementwise("spacing", x)
+    if distances is not None:
+        return distances
     away = torch.full_like(x, torch.inf)
     if x.dtype is torch.float16:
         away = torch.where(x == -torch.inf, -away, away)

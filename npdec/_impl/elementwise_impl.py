@@ -13,21 +13,29 @@ import torch
 
 from npdec._core.tags import ArrayLike, Linear, Multilinear, Pointwise, Stepwise, ufunc
 from npdec._impl import _flags, dtypes_impl
+from npdec._impl._by_numpy import are_many, by_numpy_elementwise
 from npdec._impl._storage import signed
 from npdec._impl._util import are_numbers, are_without_nan, from_int64, is_known_true, to_int64
 from npdec._impl.dtypes_impl import RANGES, WIDE_UNSIGNED
 
+_SIGNED = frozenset(RANGES) - WIDE_UNSIGNED - {torch.uint8}
+_INT64 = frozenset({torch.int64})  # of which torch takes multiples before it adds them
 _HIGHEST = torch.iinfo(torch.int64).max
 
 
 def wrapping(function: Callable[..., torch.Tensor], *operands: torch.Tensor) -> torch.Tensor:
     """A function whose bits are the same for signed integers and for unsigned ones of their width."""
     dtype = operands[0].dtype
+    if dtype in WIDE_UNSIGNED and are_many(operands[0]):
+        made = by_numpy_elementwise(_NUMPYS.get(function) or function.__name__, *operands)
+        if made is not None:
+            return made
     if dtype in WIDE_UNSIGNED and not (function in _OF_FEW and operands[0].numel() < _FEW > operands[-1].numel()):
         return function(*map(signed, operands)).view(dtype)
     return function(*operands)
 
 
+_NUMPYS: dict[Any, str] = {torch.sub: "subtract", torch.mul: "multiply", torch.neg: "negative"}  # of which torch cuts
 # torch has kernels of these for unsigned integers, which are slow, but for few numbers not as slow as to see them as
 # signed.
 _OF_FEW = frozenset({torch.mul, torch.bitwise_and, torch.bitwise_or, torch.bitwise_xor})
@@ -40,11 +48,14 @@ _FEW_ON_HOST = 50  # of which Python finds the least sooner than torch
 
 def _on_parts(function: Callable[..., torch.Tensor], *operands: torch.Tensor) -> torch.Tensor:
     """A sum of complex numbers, part by part: torch multiplies by `alpha` first, which makes nan of infinite parts."""
+    if operands[0].shape != operands[-1].shape and any(map(are_many, operands)) and are_numbers(*operands):
+        # Beside a last axis of two, torch adds what it broadcasts one by one.
+        operands = tuple(x.contiguous() for x in torch.broadcast_tensors(*operands))
     parts = (torch.view_as_real(torch.resolve_conj(x)) for x in operands)
     return torch.view_as_complex(function(*parts))
 
 
-@ufunc(torch.add, loops="add", operator="add", identity=0, flags=_flags.SUM)
+@ufunc(torch.add, loops="add", operator="add", identity=0, flags=_flags.SUM, by_numpy=_INT64)
 def add(x1: Linear, x2: Linear):
     """The sum x1 + x2, with broadcasting. Two booleans are joined by `or`; integers wrap around.
 
@@ -56,7 +67,7 @@ def add(x1: Linear, x2: Linear):
     return wrapping(torch.add, x1, x2)
 
 
-@ufunc(torch.sub, loops="subtract", operator="sub", reflected=torch.rsub, flags=_flags.DIFFERENCE)
+@ufunc(torch.sub, loops="subtract", operator="sub", reflected=torch.rsub, flags=_flags.DIFFERENCE, by_numpy=_INT64)
 def subtract(x1: Linear, x2: Linear):
     """The difference x1 - x2, with broadcasting. Integers wrap around. TypeError for two booleans.
 
@@ -69,7 +80,7 @@ def subtract(x1: Linear, x2: Linear):
     return wrapping(torch.sub, x1, x2)
 
 
-@ufunc(torch.mul, loops="any", operator="mul", identity=1, flags=_flags.PRODUCT)
+@ufunc(torch.mul, loops="any", operator="mul", identity=1, flags=_flags.PRODUCT, by_numpy=_INT64)
 def multiply(x1: Multilinear, x2: Multilinear):
     """The product x1 · x2, with broadcasting. Two booleans are joined by `and`; integers wrap around.
 
@@ -248,6 +259,7 @@ def of_integers(function: Callable[..., torch.Tensor], least: int) -> Callable[.
     flags=_flags.FLOOR,
     in_place=torch.Tensor.floor_divide_,
     integers=of_integers(torch.floor_divide, 1),
+    by_numpy=_SIGNED,
 )
 def floor_divide(x1: Stepwise, x2: Stepwise):
     """The largest integer not above x1 / x2, with broadcasting; an integer by zero gives 0. TypeError for complex.
@@ -257,6 +269,9 @@ def floor_divide(x1: Stepwise, x2: Stepwise):
     """
     if x1.is_floating_point():
         return float_floor_divide(x1, x2)
+    quotient = by_numpy_elementwise("floor_divide", x1, x2)
+    if quotient is not None:
+        return quotient
     if x1.dtype is torch.uint64:
         return from_int64(unsigned_divmod(to_int64(x1), to_int64(x2))[0], torch.uint64)
     if x1.dtype in WIDE_UNSIGNED:
@@ -312,6 +327,7 @@ def _far_fmod(x1: torch.Tensor, x2: torch.Tensor, rest: torch.Tensor) -> torch.T
     flags=_flags.REMAINDER,
     in_place=_remainder_into,
     integers=of_integers(torch.remainder, 1),
+    by_numpy=_SIGNED,
 )
 def remainder(x1: Stepwise, x2: Stepwise):
     """x1 - floor(x1 / x2) · x2, which has the sign of x2; an integer by zero gives 0. TypeError for complex.
@@ -321,6 +337,9 @@ def remainder(x1: Stepwise, x2: Stepwise):
     """
     if x1.is_floating_point():
         return float_remainder(x1, x2)
+    rest = by_numpy_elementwise("remainder", x1, x2)
+    if rest is not None:
+        return rest
     if x1.dtype is torch.uint64:
         return from_int64(unsigned_divmod(to_int64(x1), to_int64(x2))[1], torch.uint64)
     if x1.dtype in WIDE_UNSIGNED:
@@ -335,6 +354,8 @@ def divmod(x1: Stepwise, x2: Stepwise):
     >>> np.divmod(np.array([7, -7]), 3)
     (array([ 2, -3]), array([1, 2]))
     """
+    if x1.dtype in RANGES and (both := by_numpy_elementwise("divmod", x1, x2)) is not None:
+        return both
     if x1.dtype in RANGES and x1.dtype not in WIDE_UNSIGNED and are_positive(x2):
         return torch.floor_divide(x1, x2), torch.remainder(x1, x2)
     return floor_divide(x1, x2), remainder(x1, x2)
@@ -349,6 +370,9 @@ def fmod(x1: Stepwise, x2: Stepwise):
     """
     if x1.is_floating_point():
         return float_fmod(x1, x2)
+    rest = by_numpy_elementwise("fmod", x1, x2)
+    if rest is not None:
+        return rest
     if x1.dtype in WIDE_UNSIGNED:
         return remainder(x1, x2)
     return torch.fmod(x1, _divisor(x2)[0])

@@ -5,14 +5,18 @@ from __future__ import annotations
 import torch
 
 from npdec._core.tags import ArrayLike, Opaque, ufunc
+from npdec._impl._by_numpy import by_numpy_elementwise
 from npdec._impl._storage import signed
 from npdec._impl._util import are_numbers, from_int64, to_int64
+from npdec._impl.dtypes_impl import WIDE_UNSIGNED
 from npdec._impl.elementwise_impl import absolute, floor_divide, multiply, unsigned_divmod, wrapping
+
+_BITS = WIDE_UNSIGNED | {torch.bool}  # beside each other as fast, but not where one is broadcast
 
 # --- bits -------------------------------------------------------------------------------------------------------------
 
 
-@ufunc(torch.bitwise_and, loops="integer", operator="and", identity=-1)
+@ufunc(torch.bitwise_and, loops="integer", operator="and", identity=-1, by_numpy=_BITS)
 def bitwise_and(x1: ArrayLike, x2: ArrayLike):
     """The bits that both have, with broadcasting. TypeError unless both are integers or booleans.
 
@@ -22,7 +26,7 @@ def bitwise_and(x1: ArrayLike, x2: ArrayLike):
     return wrapping(torch.bitwise_and, x1, x2)
 
 
-@ufunc(torch.bitwise_or, loops="integer", operator="or", identity=0)
+@ufunc(torch.bitwise_or, loops="integer", operator="or", identity=0, by_numpy=_BITS)
 def bitwise_or(x1: ArrayLike, x2: ArrayLike):
     """The bits that one of them has, with broadcasting. TypeError unless both are integers or booleans.
 
@@ -32,7 +36,7 @@ def bitwise_or(x1: ArrayLike, x2: ArrayLike):
     return wrapping(torch.bitwise_or, x1, x2)
 
 
-@ufunc(torch.bitwise_xor, loops="integer", operator="xor", identity=0)
+@ufunc(torch.bitwise_xor, loops="integer", operator="xor", identity=0, by_numpy=_BITS)
 def bitwise_xor(x1: ArrayLike, x2: ArrayLike):
     """The bits that exactly one of them has, with broadcasting. TypeError unless both are integers or booleans.
 
@@ -59,6 +63,8 @@ def left_shift(x1: Opaque, x2: Opaque):
     >>> np.left_shift(np.array([1, 2, 3]), 4)
     array([16, 32, 48])
     """
+    if x1.dtype in WIDE_UNSIGNED and (moved := by_numpy_elementwise("left_shift", x1, x2)) is not None:
+        return moved
     return wrapping(torch.bitwise_left_shift, x1, x2)
 
 
@@ -73,6 +79,9 @@ def right_shift(x1: Opaque, x2: Opaque):
     bits, distance = signed(x1), signed(x2)
     if bits is x1:
         return torch.bitwise_right_shift(x1, x2)
+    moved = by_numpy_elementwise("right_shift", x1, x2)
+    if moved is not None:
+        return moved
     if not x2.dim() and are_numbers(x2) and 0 < (places := x2.item()) < 8 * bits.dtype.itemsize:
         return (bits >> places).bitwise_and_((1 << 8 * bits.dtype.itemsize - places) - 1).view(x1.dtype)
     # A signed integer would repeat its sign bit: a first step by hand, then it is clear. By no distance, that gives 0,
@@ -89,6 +98,9 @@ def bitwise_count(x: Opaque):
     >>> np.bitwise_count(np.array([0, 7, -8]))
     array([0, 3, 1], dtype=uint8)
     """
+    counts = by_numpy_elementwise("bitwise_count", x)
+    if counts is not None:
+        return counts
     bits = to_int64(x)
     if x.dtype is not torch.uint64:
         bits = bits.abs()
@@ -113,6 +125,9 @@ def gcd(x1: Opaque, x2: Opaque):
     dtype = x1.dtype
     if dtype is torch.int64:
         return torch.gcd(x1, x2).abs_()
+    divisor = by_numpy_elementwise("gcd", x1, x2)
+    if divisor is not None:
+        return divisor
     if dtype is not torch.uint64:
         return torch.gcd(to_int64(x1), to_int64(x2)).abs().to(dtype)
     # Three steps of Euclid's algorithm bring any two below 2**63, where torch goes on.
@@ -131,5 +146,8 @@ def lcm(x1: Opaque, x2: Opaque):
     >>> np.lcm(np.array([4, 6]), 10)
     array([20, 30])
     """
+    multiple = by_numpy_elementwise("lcm", x1, x2)
+    if multiple is not None:
+        return multiple
     divisor = gcd(x1, x2)
     return multiply(absolute(floor_divide(x1, divisor)), absolute(x2))

@@ -10,10 +10,13 @@ from torch.overrides import handle_torch_function, has_torch_function
 
 from npdec._core.direct import Direct
 from npdec._core.tags import ArrayLike, OutArray, public, ufunc
+from npdec._impl._by_numpy import by_numpy_elementwise
 from npdec._impl._util import UNSIGNED, are_numbers, to_int64, to_ordered
 
 _HIGHEST = torch.iinfo(torch.int64).max
 _WIDE_UNSIGNED = UNSIGNED - {torch.uint8}
+# torch compares these one by one.
+_COMPARED = frozenset({torch.int8, torch.int16, torch.int32, torch.int64, torch.float32, torch.float64})
 
 # --- comparisons ------------------------------------------------------------------------------------------------------
 
@@ -49,6 +52,7 @@ def _halves(x: Any, device: torch.device) -> tuple[torch.Tensor, torch.Tensor]:
 def _compare(
     x1: Any,
     x2: Any,
+    name: str,
     function: Callable[..., torch.Tensor],
     on_complex: Callable[..., torch.Tensor],
     on_halves: Callable[..., torch.Tensor],
@@ -63,13 +67,16 @@ def _compare(
     if dtype.is_complex:
         return on_complex(x1, x2)
     if dtype in _WIDE_UNSIGNED:
+        found = by_numpy_elementwise(name, x1, x2)
+        if found is not None:
+            return found
         if dtype is not torch.uint64:
             return function(x1.to(torch.int64), x2.to(torch.int64))
         return function(to_ordered(x1), to_ordered(x2))
     return function(x1, x2)
 
 
-@ufunc(torch.lt, loops="compare", operator="lt")
+@ufunc(torch.lt, loops="compare", operator="lt", by_numpy=_COMPARED)
 def less(x1: ArrayLike, x2: ArrayLike):
     """Whether x1 < x2, with broadcasting. Integers of any dtypes compare by their exact values; complex by real part.
 
@@ -77,11 +84,11 @@ def less(x1: ArrayLike, x2: ArrayLike):
     array([ True, False, False])
     """
     return _compare(
-        x1, x2, lambda a, b: a < b, complex_less, lambda h1, l1, h2, l2: (h1 < h2) | ((h1 == h2) & (l1 < l2))
+        x1, x2, "less", lambda a, b: a < b, complex_less, lambda h1, l1, h2, l2: (h1 < h2) | ((h1 == h2) & (l1 < l2))
     )
 
 
-@ufunc(torch.le, loops="compare", operator="le")
+@ufunc(torch.le, loops="compare", operator="le", by_numpy=_COMPARED)
 def less_equal(x1: ArrayLike, x2: ArrayLike):
     """Whether x1 <= x2, with broadcasting. Integers of any dtypes compare by their exact values; complex by real part.
 
@@ -91,13 +98,14 @@ def less_equal(x1: ArrayLike, x2: ArrayLike):
     return _compare(
         x1,
         x2,
+        "less_equal",
         lambda a, b: a <= b,
         lambda a, b: complex_less(a, b, or_equal=True),
         lambda h1, l1, h2, l2: (h1 < h2) | ((h1 == h2) & (l1 <= l2)),
     )
 
 
-@ufunc(torch.gt, loops="compare", operator="gt")
+@ufunc(torch.gt, loops="compare", operator="gt", by_numpy=_COMPARED)
 def greater(x1: ArrayLike, x2: ArrayLike):
     """Whether x1 > x2, with broadcasting. Integers of any dtypes compare by their exact values; complex by real part.
 
@@ -107,7 +115,7 @@ def greater(x1: ArrayLike, x2: ArrayLike):
     return less(x2, x1)
 
 
-@ufunc(torch.ge, loops="compare", operator="ge")
+@ufunc(torch.ge, loops="compare", operator="ge", by_numpy=_COMPARED)
 def greater_equal(x1: ArrayLike, x2: ArrayLike):
     """Whether x1 >= x2, with broadcasting. Integers of any dtypes compare by their exact values; complex by real part.
 
@@ -117,24 +125,24 @@ def greater_equal(x1: ArrayLike, x2: ArrayLike):
     return less_equal(x2, x1)
 
 
-@ufunc(torch.eq, loops="compare", operator="eq")
+@ufunc(torch.eq, loops="compare", operator="eq", by_numpy=_COMPARED | _WIDE_UNSIGNED)
 def equal(x1: ArrayLike, x2: ArrayLike):
     """Whether x1 == x2, with broadcasting; nan equals nothing. Integers of any dtypes compare by their exact values.
 
     >>> np.equal(np.array([1, 2, 3]), np.array([1.0, 2.5, 3.0]))
     array([ True, False,  True])
     """
-    return _compare(x1, x2, lambda a, b: a == b, torch.eq, lambda h1, l1, h2, l2: (h1 == h2) & (l1 == l2))
+    return _compare(x1, x2, "equal", lambda a, b: a == b, torch.eq, lambda h1, l1, h2, l2: (h1 == h2) & (l1 == l2))
 
 
-@ufunc(torch.ne, loops="compare", operator="ne")
+@ufunc(torch.ne, loops="compare", operator="ne", by_numpy=_COMPARED | _WIDE_UNSIGNED)
 def not_equal(x1: ArrayLike, x2: ArrayLike):
     """Whether x1 != x2, with broadcasting; nan differs from everything. Integers compare by their exact values.
 
     >>> np.not_equal(np.array([1, 2, 3]), np.array([1.0, 2.5, 3.0]))
     array([False,  True, False])
     """
-    return _compare(x1, x2, lambda a, b: a != b, torch.ne, lambda h1, l1, h2, l2: (h1 != h2) | (l1 != l2))
+    return _compare(x1, x2, "not_equal", lambda a, b: a != b, torch.ne, lambda h1, l1, h2, l2: (h1 != h2) | (l1 != l2))
 
 
 # --- logic ------------------------------------------------------------------------------------------------------------
@@ -187,7 +195,10 @@ def logical_not(x: ArrayLike):
 # --- tests of values --------------------------------------------------------------------------------------------------
 
 
-@ufunc(torch.isnan, loops="test")
+_FLOATS = frozenset({torch.float32, torch.float64})
+
+
+@ufunc(torch.isnan, loops="test", by_numpy=_FLOATS)
 def isnan(x: ArrayLike):
     """Whether x is nan; of a complex number, whether one of its parts is.
 
@@ -197,7 +208,7 @@ def isnan(x: ArrayLike):
     return torch.isnan(x)
 
 
-@ufunc(torch.isinf, loops="test")
+@ufunc(torch.isinf, loops="test", by_numpy=_FLOATS)
 def isinf(x: ArrayLike):
     """Whether x is infinite; of a complex number, whether one of its parts is.
 
@@ -219,7 +230,7 @@ def _finite(x: torch.Tensor) -> torch.Tensor:
     return torch.eq(torch.sub(x, x), zero)
 
 
-@ufunc(_finite, loops="test")
+@ufunc(_finite, loops="test", by_numpy=_FLOATS)
 def isfinite(x: ArrayLike):
     """Whether x is neither infinite nor nan; of a complex number, whether both parts are so.
 
@@ -241,7 +252,7 @@ def isnat(x: ArrayLike):
     raise TypeError("ufunc 'isnat' is only defined for np.datetime64 and np.timedelta64.")
 
 
-@ufunc(torch.signbit, loops="signbit")
+@ufunc(torch.signbit, loops="signbit", by_numpy=_FLOATS)
 def signbit(x: ArrayLike):
     """Whether the sign bit is set: of negative numbers, and of -0.0. TypeError for complex numbers.
 
@@ -255,9 +266,6 @@ def _refuse_complex(x: torch.Tensor) -> None:
     if x.is_complex():
         name = str(x.dtype).removeprefix("torch.")
         raise TypeError(f"This operation is not supported for {name} values because it would be ambiguous.")
-
-
-_FLOATS = frozenset({torch.float32, torch.float64})
 
 
 @public(direct=Direct(torch.isposinf, _FLOATS))

@@ -12,6 +12,7 @@ import torch
 
 from npdec._core.tags import Array, Inexact, Pointwise, public, ufunc
 from npdec._impl import _flags
+from npdec._impl._util import are_numbers
 
 # --- exponentials and logarithms --------------------------------------------------------------------------------------
 
@@ -130,6 +131,10 @@ def logaddexp2(x1: Pointwise, x2: Pointwise):
     if x1.dtype in (torch.float16, torch.bfloat16):
         return logaddexp2(x1.float(), x2.float()).to(x1.dtype)
     # torch's own loses digits where the result is near zero. Equal operands (infinities too) differ by nothing.
+    if are_numbers(x1, x2):
+        terms = torch.sub(x1, x2).abs_()
+        if torch.equal(terms, terms):
+            return terms.neg_().exp2_().log1p_().mul_(1 / math.log(2)).add_(torch.maximum(x1, x2))
     equal = x1 == x2
     distance = torch.where(equal, torch.zeros_like(x1 + x2), torch.abs(x1 - x2))
     return torch.maximum(x1, x2) + torch.log1p(torch.exp2(-distance)) * (1 / math.log(2))
@@ -156,6 +161,12 @@ def cbrt(x: Pointwise):
     array([ 3., -2.])
     """
     # torch has no cube root: a power, and one step of Newton's method for its last digits.
+    if x.dtype in (torch.float32, torch.float64) and are_numbers(x):
+        root = torch.abs(x).pow_(1 / 3).copysign_(x)
+        step = torch.mul(root, root)
+        root -= torch.sub(root, torch.div(x, step, out=step), out=step).div_(3)
+        if torch.equal(root, root):  # none of them is zero or infinite
+            return root
     wide = x.float() if x.dtype in (torch.float16, torch.bfloat16) else x
     regular = torch.isfinite(wide) & (wide != 0)
     radicand = torch.where(regular, wide, torch.ones_like(wide))

@@ -24,6 +24,7 @@ from npdec._core.tags import (
     public,
 )
 from npdec._impl import _few, _reduce, _util
+from npdec._impl._by_numpy import are_many, by_numpy
 
 _ORDERED = _reduce.ORDERED
 _TRUE = _reduce.SUMMED  # of uint8, torch makes uint8
@@ -189,9 +190,25 @@ def ptp(a: ArrayLike, axis: AxisLike | None = None, out: OutArray | None = None,
 # --- positions --------------------------------------------------------------------------------------------------------
 
 
+def _place(name: str, function: Callable[..., torch.Tensor], a: torch.Tensor, axis: tuple[int, ...]) -> torch.Tensor:
+    if are_many(a) and a.dtype not in _reduce.HALF:
+        found = by_numpy(name, a, axis=axis[0] if axis else None)
+        if found is not None:
+            return found
+    return function(a, *axis)
+
+
+def _argmax(a: torch.Tensor, *axis: int) -> torch.Tensor:
+    return _place("argmax", torch.argmax, a, axis)
+
+
+def _argmin(a: torch.Tensor, *axis: int) -> torch.Tensor:
+    return _place("argmin", torch.argmin, a, axis)
+
+
 @public(
     method=True,
-    direct=Direct(torch.argmax, _ORDERED, ("axis",), total=True, few=_few.first_greatest, few_dtype=torch.int64),
+    direct=Direct(_argmax, _ORDERED, ("axis",), total=True, few=_few.first_greatest, few_dtype=torch.int64),
 )
 @out_casting("back")
 def argmax(a: ArrayLike, axis: int | None = None, out: OutArray | None = None, *, keepdims: bool = NoValue):
@@ -206,8 +223,8 @@ def argmax(a: ArrayLike, axis: int | None = None, out: OutArray | None = None, *
     if keepdims is NoValue and a.dtype in _ORDERED:
         try:
             if axis is None:
-                return torch.argmax(a)
-            return torch.argmax(a, axis)
+                return _argmax(a)
+            return _argmax(a, axis)
         except (IndexError, RuntimeError):
             pass  # no element, or no such axis: the general way says which
     return _position("maximum", "argmax", a, axis, keepdims)
@@ -215,7 +232,7 @@ def argmax(a: ArrayLike, axis: int | None = None, out: OutArray | None = None, *
 
 @public(
     method=True,
-    direct=Direct(torch.argmin, _ORDERED, ("axis",), total=True, few=_few.first_least, few_dtype=torch.int64),
+    direct=Direct(_argmin, _ORDERED, ("axis",), total=True, few=_few.first_least, few_dtype=torch.int64),
 )
 @out_casting("back")
 def argmin(a: ArrayLike, axis: int | None = None, out: OutArray | None = None, *, keepdims: bool = NoValue):
@@ -230,8 +247,8 @@ def argmin(a: ArrayLike, axis: int | None = None, out: OutArray | None = None, *
     if keepdims is NoValue and a.dtype in _ORDERED:
         try:
             if axis is None:
-                return torch.argmin(a)
-            return torch.argmin(a, axis)
+                return _argmin(a)
+            return _argmin(a, axis)
         except (IndexError, RuntimeError):
             pass  # no element, or no such axis: the general way says which
     return _position("minimum", "argmin", a, axis, keepdims)
@@ -258,6 +275,10 @@ _MANY = 4096  # elements, from which on it is worth two views to have them teste
 
 def _tested(test: Any, truth: torch.Tensor, *args: Any) -> torch.Tensor:
     """torch.any or torch.all, which go through booleans one by one, but not through bytes."""
+    if truth.dtype is torch.bool and are_many(truth):
+        made = by_numpy(test.__name__, truth, axis=args[0] if args else None, keepdims=args[1:] == (True,))
+        if made is not None:
+            return made
     if truth.dtype is torch.bool and truth.numel() >= _MANY and _util.are_numbers(truth):
         return test(truth.view(torch.uint8), *args).view(torch.bool)
     return test(truth, *args)
@@ -329,7 +350,12 @@ def any(
     return _tested(torch.any, truth, axes, keepdims is not NoValue and bool(keepdims)) if axes else truth != 0
 
 
-@public(direct=Direct(torch.count_nonzero, _reduce.SUMMED, ("axis",), total=True))
+def _count_nonzero(a: torch.Tensor, *axis: int) -> torch.Tensor:
+    found = by_numpy("count_nonzero", a, axis=axis or None) if a.dtype is torch.bool and are_many(a) else None
+    return torch.count_nonzero(a, *axis) if found is None else found
+
+
+@public(direct=Direct(_count_nonzero, _reduce.SUMMED, ("axis",), total=True))
 def count_nonzero(a: ArrayLike, axis: AxisLike | None = None, *, keepdims: KeepDims = False):
     """How many elements are not zero over an axis, several axes, or all of them, in int64.
 
@@ -337,7 +363,7 @@ def count_nonzero(a: ArrayLike, axis: AxisLike | None = None, *, keepdims: KeepD
     array([2, 2])
     """
     if axis is None and keepdims is False and a.dtype in _reduce.SUMMED:
-        return torch.count_nonzero(a)
+        return _count_nonzero(a)
     axes = _reduce.ufunc_axes(axis, a.ndim)
     truth = a if a.dtype is torch.bool else a != 0
     return torch.sum(truth, axes, bool(keepdims)) if axes else truth.to(torch.int64)

@@ -10,6 +10,7 @@ import torch
 
 from npdec._core.tags import Array, ArrayLike, Opaque, ShapeLike, View, public
 from npdec._impl import _host, _util
+from npdec._impl._by_numpy import by_numpy, by_numpy_together
 from npdec._impl._devices import as_device
 from npdec._impl.creation_matrices_impl import lower_mask
 from npdec._impl.getitem_impl import shape_text
@@ -176,6 +177,10 @@ def unravel_index(indices: Opaque, shape: ShapeLike, order: str = "C"):
             "dimensions are too large; arrays and shapes with a total size greater than 'intp' are not supported."
         )
     index = _check_integers(indices)
+    if index.is_contiguous():
+        found = by_numpy("unravel_index", index, shape=tuple(shape), order=order or "C")
+        if found is not None:
+            return found
     if index.numel():
         low, high = torch.aminmax(index)
         if _util.is_known_true((low < 0) | (high >= size)):
@@ -206,6 +211,9 @@ def ravel_multi_index(multi_index: Sequence[Opaque], dims: ShapeLike, mode: Any 
         raise ValueError(f"parameter multi_index must be a sequence of length {len(dims)}")
     if math.prod(dims) > _INT64_MAX:
         raise ValueError("invalid dims: array size defined by dims is larger than the maximum possible size.")
+    found = by_numpy_together("ravel_multi_index", multi_index, dims=tuple(dims), mode=mode, order=order or "C")
+    if found is not None:
+        return found
     flat = torch.zeros((), dtype=torch.int64)
     axes = list(zip(multi_index, dims, modes, strict=True))
     try:

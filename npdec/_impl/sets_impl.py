@@ -13,6 +13,7 @@ import torch
 from npdec._core.direct import Direct
 from npdec._core.tags import Array, ArrayLike, ArrayLikeOrScalar, Opaque, public
 from npdec._impl import _order, _util
+from npdec._impl._by_numpy import by_numpy
 from npdec._impl._reduce import ORDERED
 from npdec._impl.dtypes_impl import kind as dtype_kind
 from npdec._impl.dtypes_impl import promote
@@ -101,6 +102,14 @@ def _group_rows(rows: torch.Tensor) -> _Groups:
     return _group(torch.unique(keys, dim=0, return_inverse=True)[1] if len(rows) else keys[:, 0], distinct)
 
 
+def _of_exact(name: str, *arrays: torch.Tensor, **options: Any) -> Any:
+    """What NumPy's function gives for integers or booleans in one dtype, of which equal ones are the same."""
+    for x in arrays:
+        if x.dtype is not arrays[0].dtype or x.dtype.is_floating_point or x.dtype.is_complex:
+            return None
+    return by_numpy(name, *arrays, **options)
+
+
 # --- unique -----------------------------------------------------------------------------------------------------------
 
 
@@ -137,6 +146,10 @@ def unique(
     if axis is not None and _util.normalize_axis(axis, ar.ndim) == 0 and ar.ndim == 1:
         axis = None
     if axis is None:
+        asked = {"return_index": return_index, "return_inverse": return_inverse, "return_counts": return_counts}
+        found = _of_exact("unique", ar, **asked)
+        if found is not None:
+            return found
         rows, shape = ar.reshape(-1), tuple(ar.shape)
         groups = _group_values(rows, equal_nan)
     else:
@@ -262,6 +275,9 @@ def intersect1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False, ret
     array([1, 3])
     """
     ar1, ar2 = (x.reshape(-1) for x in promote(ar1, ar2))
+    found = _of_exact("intersect1d", ar1, ar2, assume_unique=assume_unique, return_indices=return_indices)
+    if found is not None:
+        return found
     first1, first2 = (_all_indices(x) if assume_unique else _group_values(x, True).first for x in (ar1, ar2))
     both = torch.cat([ar1, ar2])
     index = torch.cat([first1, first2 + len(ar1)])
@@ -290,6 +306,9 @@ def setdiff1d(ar1: ArrayLike, ar2: Opaque, assume_unique: bool = False):
     >>> np.setdiff1d(np.array([1, 2, 3, 2, 4, 1]), np.array([3, 4, 5]))
     array([1, 2])
     """
+    found = _of_exact("setdiff1d", ar1, ar2, assume_unique=assume_unique)
+    if found is not None:
+        return found
     flat = ar1.reshape(-1)
     index = _all_indices(flat) if assume_unique else _group_values(flat, True).first
     missing = ~_members(flat, ar2)[index]
@@ -304,6 +323,9 @@ def setxor1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False):
     array([1, 5])
     """
     ar1, ar2 = (x.reshape(-1) for x in promote(ar1, ar2))
+    found = _of_exact("setxor1d", ar1, ar2, assume_unique=assume_unique)
+    if found is not None:
+        return found
     first1, first2 = (_all_indices(x) if assume_unique else _group_values(x, True).first for x in (ar1, ar2))
     both = torch.cat([ar1, ar2])
     index = torch.cat([first1, first2 + len(ar1)])
@@ -320,4 +342,7 @@ def union1d(ar1: ArrayLikeOrScalar, ar2: ArrayLikeOrScalar):
     array([-2, -1,  0,  1,  2])
     """
     ar1, ar2 = promote(ar1, ar2)
+    found = _of_exact("union1d", ar1, ar2)
+    if found is not None:
+        return found
     return unique(torch.cat([ar1.reshape(-1), ar2.reshape(-1)]))

@@ -17,6 +17,7 @@ import torch
 from npdec._core.direct import Direct
 from npdec._core.tags import ArrayLike, Opaque, public
 from npdec._impl import _order, _util
+from npdec._impl._by_numpy import by_numpy_together, places
 from npdec._impl._reduce import ORDERED, SUMMED
 from npdec._impl.dtypes_impl import kind as dtype_kind
 
@@ -117,6 +118,9 @@ def lexsort(keys: Sequence[Opaque], axis: int = -1):
     if not keys[0].ndim and axis in (0, -1):
         return torch.zeros((), dtype=torch.int64, device=keys[0].device)
     axis = _util.normalize_axis(axis, keys[0].ndim)
+    order = by_numpy_together("lexsort", keys, axis=axis)
+    if order is not None:
+        return order
     parts: list[torch.Tensor] = []
     for key in keys:
         parts += _order.complex_keys(key) if key.dtype.is_complex else [_util.to_ordered(key)]
@@ -221,7 +225,7 @@ def searchsorted(a: ArrayLike, v: ArrayLike, side: str = "left", sorter: Opaque 
     return _order.search(a, v, side == "right")
 
 
-@public(method=True, direct=Direct(lambda a: torch.nonzero(a, as_tuple=True) if a.dim() else None, SUMMED))
+@public(method=True, direct=Direct(lambda a: places(a) if a.dim() else None, SUMMED))
 def nonzero(a: ArrayLike):
     """The indices of the elements that are not zero: for each axis a 1-d array of int64, in the order of the array.
 
@@ -232,7 +236,7 @@ def nonzero(a: ArrayLike):
     """
     if not a.ndim:
         raise ValueError("Calling nonzero on 0d arrays is not allowed. Use np.atleast_1d(scalar).nonzero() instead.")
-    return torch.nonzero(as_truth(a), as_tuple=True)
+    return places(as_truth(a))
 
 
 def as_truth(a: torch.Tensor) -> torch.Tensor:
@@ -255,7 +259,7 @@ def flatnonzero(a: ArrayLike):
     >>> np.flatnonzero(np.array([[3, 0], [0, 5]]))
     array([0, 3])
     """
-    return torch.nonzero(as_truth(a).reshape(-1)).squeeze(-1)
+    return places(as_truth(a).reshape(-1))[0]
 
 
 @public
@@ -266,4 +270,5 @@ def argwhere(a: ArrayLike):
     array([[0, 0],
            [1, 1]])
     """
-    return torch.nonzero(as_truth(a))
+    truth = as_truth(a)
+    return places(truth)[0].unsqueeze(1) if a.ndim == 1 else torch.nonzero(truth)

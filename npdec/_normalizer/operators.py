@@ -31,7 +31,7 @@ from npdec._impl.products_impl import DIRECT
 from npdec._normalizer.beside import apart, beside, into, leaves_it_to
 from npdec._normalizer.normalizer import compile_method
 from npdec._normalizer.ordinary_calls import computed
-from npdec._normalizer.sources import SOURCES
+from npdec._normalizer.sources import SOURCES, of_many
 from npdec._normalizer.ufunc import ufunc
 from npdec._torch.tracing import constant_when_traced, restart_trace, tracing
 
@@ -215,6 +215,7 @@ def _fast(
         _narrow=fp_state.guarded(_NARROW & function._arrays if _is_of_torch(function) else frozenset()),
         _highest=torch.iinfo(torch.int64).max,
         _slow=slow,
+        **of_many(spec_of(function.__kernel__), torch_function is None),
         _of_two=_of_two_dtypes(function, slow) if torch_function is None else slow,
         _bool=torch.bool,
         _torch=torch_function or _comparing(function) or function._torch,
@@ -307,6 +308,7 @@ def _fast_of_integers(
         _narrow=frozenset(),
         _highest=torch.iinfo(torch.int64).max,
         _slow=slow,
+        **of_many(spec_of(function.__kernel__)),
         _of_two=slow,
         _torch=torch_function,
         _keeps=frozenset(),
@@ -334,6 +336,7 @@ def _fast_in_place(function: ufunc, slow: Callable[..., Any]) -> Callable[..., A
         else {},
         _highest=torch.iinfo(torch.int64).max,
         _slow=slow,
+        **of_many(spec_of(function.__kernel__), into=True),
         _torch=method,
         _apart=_copied_into(function._torch) if function._torch is not None else method,
         _complex=_COMPLEX,

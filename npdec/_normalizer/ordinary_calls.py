@@ -15,9 +15,10 @@ from npdec._array import fp_state, wrap
 from npdec._array.ordinary import is_free
 from npdec._array.scalars import CONCRETE
 from npdec._core.base import ArrayBase, UfuncBase
-from npdec._core.tags import NoValue
+from npdec._core.tags import NoValue, spec_of
 from npdec._dtypes.dtype import SCALARS
 from npdec._impl import dtypes_impl
+from npdec._impl._by_numpy import are_many, by_numpy_into
 from npdec._impl._promotion import RANGES
 from npdec._impl._storage import shares_memory
 from npdec._torch.tracing import tracing
@@ -140,6 +141,9 @@ def written(function: UfuncBase, inputs: tuple[Any, ...], out: Any) -> bool:
         # What is read may have been written.
         alike = alike and (x.shape == shape or not x.dim()) and not shares_memory(x, target)
     try:
+        many = out._d is dtype in spec_of(function.__kernel__).by_numpy and are_many(target)
+        if many and by_numpy_into(function.__name__, target, *operands):
+            return True
         if alike and whole and (target.is_contiguous() or not target.is_complex()):
             call(*operands, out=target)
             return True

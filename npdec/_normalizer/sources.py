@@ -2,7 +2,21 @@
 
 from __future__ import annotations
 
-__all__ = ["CALLS", "CALL_OF_PYTHON", "CALL_OF_TORCH", "SOURCES"]
+from typing import Any
+
+from npdec._core.tags import Spec
+from npdec._impl._by_numpy import MANY, by_numpy_elementwise, by_numpy_into
+
+__all__ = ["CALLS", "CALL_OF_PYTHON", "CALL_OF_TORCH", "SOURCES", "of_many"]
+
+
+def of_many(spec: Spec, in_order: bool = True, into: bool = False) -> dict[str, Any]:
+    """What the sources call of NumPy for many elements in the dtypes of `Spec.by_numpy`: for operands in the order of
+    the ufunc, to give the result or to write it."""
+    names: dict[str, Any] = {"_name": spec.name, "_MANY": MANY}
+    names["_many"] = spec.by_numpy if in_order else frozenset()
+    return names | {"_of_many": by_numpy_into if into else by_numpy_elementwise}
+
 
 # The call of a ufunc, by its number of operands. `{dtype}` is what says the dtype of the result, `{call}` the call of
 # torch's function, or of one of npdec's, which has its rule around it and does without for plain tensors.
@@ -22,7 +36,11 @@ CALLS = {
     1: """
 def __call__(self, x=_NoValue, /, *more, **options):
     if type(x) is _Array and not options and not more and x._d in _direct:
-        r = {call}
+        r = None
+        if x._d in _many and not _tracing() and type(x._t) is _Tensor and x._t.numel() >= _MANY:
+            r = _of_many(_name, x._t)
+        if r is None:
+            r = {call}
         if type(r) is _Tensor and (x._m is None or r.dim()):
             c = _new(_Array); c._t = r; c._d = {dtype}; c._m = None
             return c
@@ -58,7 +76,11 @@ def __call__(self, x1=_NoValue, x2=_NoValue, /, *more, **options):
         d = x1._d
         if d is x2._d and d in _arrays:
             try:
-                r = {call}
+                r = None
+                if d in _many and not _tracing() and type(x1._t) is _Tensor and x1._t.numel() >= _MANY:
+                    r = _of_many(_name, x1._t, x2._t)
+                if r is None:
+                    r = {call}
             except RuntimeError:  # shapes that do not fit: NumPy's words are found on the long way
                 return self._general((x1, x2))
             if type(r) is _Tensor and (x1._m is None or r.dim()):
@@ -193,7 +215,11 @@ def operator(self, other):
     elif d in _keeps and type(self._t) is _Tensor and self._t.is_cpu and other >= -_highest:
         other = _kept(other, d)
     try:
-        r = _torch(self._t, other)
+        r = None
+        if d in _many and not _tracing() and type(self._t) is _Tensor and self._t.numel() >= _MANY:
+            r = _of_many(_name, self._t, other)
+        if r is None:
+            r = _torch(self._t, other)
     except (RuntimeError, OverflowError):
         return _slow(self, other)
     if type(r) is _Tensor and ((type(self) is _Array and self._m is None) or r.dim()):
@@ -261,7 +287,8 @@ def operator(self, other):
             write = _apart  # torch's loops for complex numbers round otherwise in place
     if type(t) is _Tensor and not t.requires_grad and _is_free(self):
         try:
-            write(t, given)
+            if d not in _many or _tracing() or t.numel() < _MANY or not _of_many(_name, t, t, given):
+                write(t, given)
             return self
         except (RuntimeError, OverflowError):  # shapes that do not fit, memory that overlaps: nothing was written
             pass

@@ -31,7 +31,7 @@ from npdec._impl._numbers import OF_INTEGERS, OF_NUMBERS
 from npdec._law import law
 from npdec._normalizer import at as _at
 from npdec._normalizer import call_options, loops, methods, ordinary_calls
-from npdec._normalizer.sources import CALL_OF_PYTHON, CALL_OF_TORCH, CALLS
+from npdec._normalizer.sources import CALL_OF_PYTHON, CALL_OF_TORCH, CALLS, of_many
 from npdec._torch.tracing import tracing
 from npdec.exceptions import AbsentDTypeError
 
@@ -352,6 +352,7 @@ def make_ufunc(kernel: Callable[..., Any], spec: Spec, parameters: tuple[Paramet
         "_int64": torch.int64,
         "_devices": _devices,
         "_arrays": fp_state.guarded(arrays),
+        **of_many(spec),
         "_into": fp_state.guarded(_written_by(function, table, direct)),
         "_fits": ordinary_calls.fits,
         "_direct": fp_state.guarded(direct),
