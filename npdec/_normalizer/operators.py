@@ -22,7 +22,7 @@ from npdec._array.ordinary import is_free
 from npdec._array.scalars import CONCRETE
 from npdec._core.base import ArrayBase, MetSubclass, SubclassBase
 from npdec._core.door import hand_over_method
-from npdec._core.tags import NoValue, spec_of
+from npdec._core.tags import spec_of
 from npdec._core.tracebacks import ended, ending
 from npdec._dtypes.dtype import SCALARS
 from npdec._impl import dtypes_impl
@@ -30,7 +30,7 @@ from npdec._impl._storage import shares_memory
 from npdec._impl.products_impl import DIRECT
 from npdec._normalizer.beside import apart, beside, into, leaves_it_to
 from npdec._normalizer.normalizer import compile_method
-from npdec._normalizer.ordinary_calls import computed
+from npdec._normalizer.ordinary_calls import of_any_dtypes, of_two_dtypes
 from npdec._normalizer.sources import SOURCES, of_many
 from npdec._normalizer.ufunc import ufunc
 from npdec._torch.tracing import constant_when_traced, restart_trace, tracing
@@ -47,11 +47,9 @@ _HOLDERS = frozenset({Composition, *CONCRETE, *wrap.CARRIERS.values()})
 # Of the dtypes that Python's own numbers have.
 _HOSTS = frozenset({SCALARS[torch.float64], SCALARS[torch.int64]})
 _PYTHON_SCALARS = frozenset({bool, int, float, complex})
-_ORDINARY = _PYTHON_SCALARS | frozenset({Composition, *CONCRETE})
 _TAKEN = _HOLDERS | _PYTHON_SCALARS | {torch.Tensor, list, tuple, range}
 _NONE_EQ = type(None).__eq__
 _KEEPS = frozenset({torch.float64, torch.int64})
-_PROMOTED = frozenset({torch.bool, torch.int32, torch.int64, torch.float32, torch.float64})
 _Tensor = torch.Tensor
 
 
@@ -160,7 +158,7 @@ def attach_operators(functions: Iterable[Any]) -> None:
         if stem in _COMPARISONS:
             unlike = {"eq": False, "ne": True}.get(stem)
             slow = _make("comparison", function, plain, _unlike=unlike, _accepts=_accepts_compared)
-            _attach(ArrayMethods, plain, _fast(function, _of_any_dtypes(function, slow)))
+            _attach(ArrayMethods, plain, _fast(function, of_any_dtypes(function, slow)))
             continue
         more: dict[str, Any] = {"_accepts": _accepts_factor} if stem == "mul" else {}
         kind = "binary"
@@ -168,11 +166,11 @@ def attach_operators(functions: Iterable[Any]) -> None:
             kind, more = "power", {"_bool": torch.bool, "_int8": torch.int8, "_complex": _COMPLEX, "_Tensor": _Tensor}
         slow = _make(kind, function, plain, **more)
         if stem != "pow":
-            slow = _of_any_dtypes(function, slow)
+            slow = of_any_dtypes(function, slow)
         if spec.integers is not None:
             slow = _fast_of_integers(function, slow, spec.integers)
         _attach(ArrayMethods, plain, _fast(function, slow))
-        slow = _of_any_dtypes(function, _make("reflected", function, reflected, **more), reflected=True)
+        slow = of_any_dtypes(function, _make("reflected", function, reflected, **more), reflected=True)
         if stem in _COMMUTATIVE:
             slow = _fast(function, slow, without=_COMPLEX)
         elif spec.reflected is not None:  # arrays and scalars are asked for their plain operators first
@@ -216,7 +214,7 @@ def _fast(
         _highest=torch.iinfo(torch.int64).max,
         _slow=slow,
         **of_many(spec_of(function.__kernel__), torch_function is None),
-        _of_two=_of_two_dtypes(function, slow) if torch_function is None else slow,
+        _of_two=of_two_dtypes(function, slow) if torch_function is None and _is_of_torch(function) else slow,
         _bool=torch.bool,
         _torch=torch_function or _comparing(function) or function._torch,
         _keeps=_keeps(function),
@@ -233,52 +231,6 @@ def _keeps(function: ufunc) -> frozenset[torch.dtype]:
     """The dtypes of arrays beside which the operator may take a number as a tensor: torch raises to a number in another
     way than to a tensor that holds it."""
     return _KEEPS if function._takes_numbers and function._torch is not torch.pow else frozenset()
-
-
-def _of_two_dtypes(function: ufunc, slow: Callable[..., Any]) -> Callable[..., Any]:
-    """The operator between arrays of two dtypes, which leaves it to torch where that promotes them as NumPy."""
-    if not _is_of_torch(function):
-        return slow
-    table, call = dtypes_impl.LOOPS[function._loops], function._torch
-    assert call is not None
-    known: dict[tuple[torch.dtype, torch.dtype], bool] = {}
-
-    def promoted(pair: tuple[torch.dtype, torch.dtype]) -> bool:
-        if not _PROMOTED.issuperset(pair) or (call is torch.sub and torch.bool in pair):  # which torch refuses
-            return False
-        try:
-            computed = table.resolve(pair, function.__name__)
-        except TypeError:
-            return False
-        return computed in function._direct and computed is torch.promote_types(*pair)
-
-    def operator(self: Any, other: Any) -> Any:
-        pair, a, b = (self._d, other._d), self._t, other._t
-        if pair not in known:
-            known[pair] = promoted(pair)
-        # torch does not promote what has no dimensions as it does the rest.
-        if known[pair] and type(a) is type(b) is _Tensor and a.dim() and b.dim() and not fp_state.watching:
-            try:
-                return wrap.wrap(call(a, b))
-            except RuntimeError:
-                pass
-        return slow(self, other)
-
-    return operator
-
-
-def _of_any_dtypes(function: ufunc, slow: Callable[..., Any], reflected: bool = False) -> Callable[..., Any]:
-    """The operator that finds at once what it is between an array and any other or number, of whatever dtypes, and
-    leaves the rest to `slow`."""
-
-    def operator(self: Any, other: Any) -> Any:
-        if type(self) is Composition and type(other) in _ORDINARY:
-            made = computed(function, (other, self) if reflected else (self, other))
-            if made is not NoValue:
-                return made
-        return slow(self, other)
-
-    return _name(operator, slow.__name__, slow.__doc__ or "")
 
 
 def _hosts_of(function: ufunc) -> frozenset[Any]:

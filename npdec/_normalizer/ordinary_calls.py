@@ -6,6 +6,8 @@ refuses, is left to the way that knows NumPy's words.
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
@@ -23,7 +25,7 @@ from npdec._impl._promotion import RANGES
 from npdec._impl._storage import shares_memory
 from npdec._torch.tracing import tracing
 
-__all__ = ["computed", "fits", "wrapping", "written"]
+__all__ = ["computed", "fits", "of_any_dtypes", "of_two_dtypes", "wrapping", "written"]
 
 _Tensor = torch.Tensor
 _UNWRAPPING = (ArrayBase, _Tensor, bool, int, float, complex, list, tuple)
@@ -34,6 +36,7 @@ _HOSTS = frozenset(CONCRETE)
 _RANKS = {dtype: "buifc".index(dtypes_impl.kind(dtype).replace("u", "i")) for dtype in SCALARS}
 _COMPLEX = _RANKS[torch.complex64]
 _KEPT = {torch.float64: float, torch.int64: int}
+_PROMOTED = frozenset({torch.bool, torch.int32, torch.int64, torch.float32, torch.float64})
 _ROUNDED_TWICE = torch.float16  # by torch, of float64: `_util.watched_cast` knows better
 
 
@@ -95,6 +98,53 @@ def computed(function: UfuncBase, inputs: tuple[Any, ...]) -> Any:
     except RuntimeError:
         return NoValue
     return tuple(map(wrap.wrap, result)) if isinstance(result, tuple) else wrap.wrap(result)
+
+
+def of_two_dtypes(function: UfuncBase, slow: Callable[..., Any]) -> Callable[..., Any]:
+    """The operator of torch's own function between arrays of two dtypes, which leaves it to torch where that promotes
+    them as NumPy."""
+    table, call = dtypes_impl.LOOPS[function._loops], function._torch
+    assert call is not None
+    known: dict[tuple[torch.dtype, torch.dtype], bool] = {}
+
+    def promoted(pair: tuple[torch.dtype, torch.dtype]) -> bool:
+        if not _PROMOTED.issuperset(pair) or (call is torch.sub and torch.bool in pair):  # which torch refuses
+            return False
+        try:
+            dtype = table.resolve(pair, function.__name__)
+        except TypeError:
+            return False
+        return dtype in function._direct and dtype is torch.promote_types(*pair)
+
+    def operator(self: Any, other: Any) -> Any:
+        pair, a, b = (self._d, other._d), self._t, other._t
+        if pair not in known:
+            known[pair] = promoted(pair)
+        # torch does not promote what has no dimensions as it does the rest.
+        if known[pair] and type(a) is type(b) is _Tensor and a.dim() and b.dim() and not fp_state.watching:
+            try:
+                return wrap.wrap(call(a, b))
+            except RuntimeError:
+                pass
+        return slow(self, other)
+
+    return operator
+
+
+def of_any_dtypes(function: UfuncBase, slow: Callable[..., Any], reflected: bool = False) -> Callable[..., Any]:
+    """The operator that finds at once what it is between an array and any other or number, of whatever dtypes, and
+    leaves the rest to `slow`."""
+    operands = _NUMBERS | _HOSTS | {wrap.ARRAY}
+
+    @functools.wraps(slow)
+    def operator(self: Any, other: Any) -> Any:
+        if type(self) is wrap.ARRAY and type(other) in operands and not tracing():
+            made = computed(function, (other, self) if reflected else (self, other))
+            if made is not NoValue:
+                return made
+        return slow(self, other)
+
+    return operator
 
 
 def wrapping(inputs: tuple[Any, ...]) -> bool:
