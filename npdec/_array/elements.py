@@ -250,7 +250,7 @@ class ElementAccess(NDArrayBase):
                     _again(self, count, cls)
                     if cls is _SECOND and self._w[0] is self._t:
                         return self[key]
-            return _row(self, key, place) if type(self._t) is _Tensor else indexing.getitem(self, key)
+            return _first(self, key, place, count) if type(self._t) is _Tensor else indexing.getitem(self, key)
         except MetSubclass as error:
             met = error
         except Exception as error:
@@ -328,17 +328,25 @@ def _again(array: Any, count: int, cls: Any) -> None:
         del array._w
 
 
-def _row(array: Any, key: Any, place: Any) -> Any:
-    """What a key of integers says of a plain array: an element, or a view that is named by fewer than it has axes."""
+def _first(array: Any, key: Any, place: Any, count: int) -> Any:
+    """What a key of integers says of a plain array without a window: an element of few is read of all of them, sooner
+    than torch makes a tensor of it."""
     tensor = array._t
+    if tensor.dim() != count or tensor.numel() > _FEW or not wrap.is_on_host(tensor):
+        return _row(array, key, place)
+    numbers = tensor.tolist()
     try:
-        indices = (place,) if type(place) is int else place
-        if tensor.numel() <= _FEW and len(tensor.shape) == len(indices) and wrap.is_on_host(tensor):
-            numbers = tensor.tolist()  # sooner than a tensor of the one
-            for index in indices:
-                numbers = numbers[index]
-            return wrap.on_host(SCALARS[array._d], numbers)
-        found = tensor[place]
+        for index in place if type(place) is tuple else (place,):
+            numbers = numbers[index]
+    except IndexError:
+        return indexing.getitem(array, key)
+    return wrap.on_host(SCALARS[array._d], numbers)
+
+
+def _row(array: Any, key: Any, place: Any) -> Any:
+    """What a key of integers says of a plain array: nearly always a view, named by fewer than it has axes."""
+    try:
+        found = array._t[place]
     except (IndexError, ValueError, RuntimeError):  # ValueError for what does not fit 64 bits
         return indexing.getitem(array, key)
     if not found.dim():
