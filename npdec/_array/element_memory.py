@@ -13,12 +13,12 @@ import torch
 
 from npdec._dtypes.dtype import SCALARS
 
-__all__ = ["FORMATS", "ROUNDED", "items_of", "taken_by"]
+__all__ = ["FORMATS", "ROUNDED", "items_of", "pointer_of", "taken_by"]
 
 _view_memory = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_ssize_t, ctypes.c_int)(
     ("PyMemoryView_FromMemory", ctypes.pythonapi)
 )
-_WRITEABLE = 0x200  # PyBUF_WRITE
+_READABLE, _WRITEABLE = 0x100, 0x200  # PyBUF_READ, PyBUF_WRITE
 
 # What a memoryview calls the numbers of a dtype: of float16 their bits, of complex dtypes their parts.
 FORMATS = {
@@ -113,6 +113,48 @@ def items_of(tensor: torch.Tensor, dtype: torch.dtype, address: int, reach: int)
     else:
         items = raw.cast(form) if len(shape) == 1 else raw.cast(form, shape)
     return _Halves(items) if dtype is torch.float16 else items
+
+
+class _Asked:
+    """The address of a storage, asked of torch."""
+
+    __slots__ = ("storage",)
+
+    def __init__(self, storage: torch.UntypedStorage) -> None:
+        self.storage = storage
+
+    def __getitem__(self, key: int) -> int:
+        return self.storage.data_ptr()
+
+
+_WORDS = 4  # of the object in C++ that a storage is, far fewer than it has
+
+
+def _words_of(storage: torch.UntypedStorage) -> Any:
+    return _view_memory(storage._cdata, 8 * _WORDS, _READABLE).cast("Q")
+
+
+def _place_of_address() -> int | None:
+    """Which word of a storage is the address of its memory, found by looking at some, before and after they get other
+    memory. None if none of them is, or more than one may be."""
+    found = set(range(_WORDS))
+    for size in (1, 100, 10000):
+        storage = torch.empty(size, device="cpu", dtype=torch.uint8).untyped_storage()
+        words = _words_of(storage)
+        for grown in (size, 1000 * size):
+            storage.resize_(grown)
+            found &= {place for place in found if words[place] == storage.data_ptr()}
+    return found.pop() if len(found) == 1 else None
+
+
+_PLACE = _place_of_address()
+
+
+def pointer_of(storage: torch.UntypedStorage) -> tuple[Any, int]:
+    """Where to read, at 0, the address of the memory that a storage has, for as long as somebody holds the storage; and
+    the address now. To read it there takes a third of the time in which torch answers."""
+    address = storage.data_ptr()
+    return (_Asked(storage) if _PLACE is None else _words_of(storage)[_PLACE : _PLACE + 1]), address
 
 
 ROUNDED = frozenset({torch.float16, torch.float32, torch.complex64})

@@ -4,9 +4,9 @@ An array gets a window when an element is first asked for: a memoryview over its
 Python number, of which a scalar is made; what is written is a Python number, and autograd is told by the tensor's
 version. A window is open for arrays of which nobody else knows: no other tensor looks at the memory, and nobody holds
 the tensor itself. For of those who do, one could give it a graph, another shape, or other memory. `close` is called
-where a tensor is given away or gets a graph, references to it are counted at every use, and the address is compared, as
-memory that torch has freed must not be read. All other arrays, keys and values go the general way
-(`npdec._array.indexing`).
+where a tensor is given away or gets a graph, references to it are counted at every use, and the address is compared
+that its storage has now (`pointer_of`), as memory that torch has freed must not be read. All other arrays, keys and
+values go the general way (`npdec._array.indexing`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from torch.utils import _python_dispatch as _dispatch
 
 from npdec._array import fp_state, indexing, memory, ordinary, ordinary_writes, wrap
 from npdec._array.convert import MAX_NDIM
-from npdec._array.element_memory import FORMATS, ROUNDED, items_of, taken_by
+from npdec._array.element_memory import FORMATS, ROUNDED, items_of, pointer_of, taken_by
 from npdec._array.family import alive, family_of
 from npdec._core.base import MetSubclass, NDArrayBase
 from npdec._core.door import hand_over_method
@@ -37,9 +37,11 @@ _references, _increment_version = sys.getrefcount, torch._C._increment_version
 _REFUSALS = (IndexError, TypeError, ValueError, OverflowError)
 
 _SECOND: Any = object()
-_SHUT: Any = (None,) * 8
-_NOT_YET: Any = (None, None, None, None, _SECOND, None, None, None)
-_OF_ROWS: Any = [(None, None, None, None, _SECOND, rank, None, None) for rank in range(MAX_NDIM + 1)]  # has axes left
+# A window: the tensor, where its storage says at which address it is, the address, the elements, the class of scalars,
+# the number of axes, and what writes ask for: what is taken (`taken_by`), the tensor again, the storage.
+_SHUT: Any = (None, None, None, None, None, None, (None, None, None))
+_NOT_YET: Any = (None, None, None, None, _SECOND, None, (None, None, None))
+_OF_ROWS: Any = [(*_NOT_YET[:5], rank, _NOT_YET[6]) for rank in range(MAX_NDIM + 1)]  # has axes left
 _STRIDED = torch.strided
 _DEAD = 8  # so many views that are gone a family may remember beside as many as there are
 
@@ -59,8 +61,9 @@ def _open(array: Any) -> tuple[Any, ...]:
         and not is_wrapped(tensor)
     ):
         taken = {} if getattr(array, "_ro", None) is not None else taken_by(dtype)
-        items = items_of(tensor, dtype, address, reach)
-        window = (tensor, address, tensor.data_ptr, items, SCALARS[dtype], tensor.dim(), taken, (tensor,))
+        items, storage = items_of(tensor, dtype, address, reach), tensor.untyped_storage()
+        more = (taken, (tensor,), storage)
+        window = (tensor, *pointer_of(storage), items, SCALARS[dtype], tensor.dim(), more)
     array._w = window
     return window
 
@@ -102,7 +105,7 @@ def _is_private(array: Any, tensor: torch.Tensor, reach: int) -> bool:
 def _is_held(member: Any) -> int:
     """The references to the tensor of an array, but for those of its window."""
     tensor = member._t
-    return _references(tensor) - (3 if getattr(member, "_w", _SHUT)[0] is tensor else 0)
+    return _references(tensor) - (2 if getattr(member, "_w", _SHUT)[0] is tensor else 0)
 
 
 def close(array: Any) -> None:
@@ -146,7 +149,7 @@ def _count_in_base(tensor: torch.Tensor) -> int:
 def _sample(window: bool) -> Any:
     sample = _Sample()
     sample._t = torch.empty(2)
-    sample._w = (sample._t, 0, sample._t.data_ptr, None, None, 1, None, (sample._t,)) if window else _SHUT
+    sample._w = (sample._t, None, 0, None, None, 1, (None, (sample._t,), None)) if window else _SHUT
     return sample
 
 
@@ -157,19 +160,17 @@ _IN_MEMBER = _is_held(_sample(False))
 _IN_BASE = _count_in_base(torch.empty(2)[1:])
 
 
-def _place(key: Any) -> tuple[Any, int]:
-    """What names an element in a memoryview, and for how many axes, where a key is of integers that are not all
+def _place(key: tuple[Any, ...]) -> tuple[Any, int]:
+    """What names an element in a memoryview, and for how many axes, where a tuple is of integers that are not all
     Python's. (None, 0) where there is anything else in it."""
-    if type(key) is tuple:
-        found = []
-        for item in key:
-            if type(item) is not int:
-                if type(item) not in wrap.INTEGERS:
-                    return None, 0
-                item = item._n
-            found.append(item)
-        return tuple(found), len(key)
-    return (key._n, 1) if type(key) in wrap.INTEGERS else (None, 0)
+    found = []
+    for item in key:
+        if type(item) is not int:
+            if type(item) not in _INTEGERS:
+                return None, 0
+            item = item._n
+        found.append(item)
+    return tuple(found), len(key)
 
 
 class ElementAccess(NDArrayBase):
@@ -202,28 +203,31 @@ class ElementAccess(NDArrayBase):
                 if kind is tuple:
                     for item in key:
                         if type(item) is not int:
-                            found = _part(self, key)
-                            if found is not None:
-                                return found
                             place, count = _place(key)
+                            if place is None:
+                                found = _part(self, key)
+                                if found is not None:
+                                    return found
                             break
                     else:
                         place, count = key, len(key)
+                elif kind in _INTEGERS:
+                    place, count = key._n, 1
                 elif key is Ellipsis or key is None:
                     return indexing.getitem(self, key)
                 else:
-                    place, count = _place(key)
+                    place = None
                 if place is None:
                     return _by_mask(self, key)
             if not _tracing():
                 try:
-                    tensor, address, data_ptr, items, cls, rank, _, _ = self._w
+                    tensor, pointer, address, items, cls, rank, _ = self._w
                 except AttributeError:
                     self._w = _NOT_YET
                     tensor = cls = rank = None  # read by torch below, where an error has no other before it
                 if (
                     tensor is self._t
-                    and data_ptr() == address
+                    and pointer[0] == address
                     and _references(tensor) == _IN_ACCESS
                     and rank == count
                     and type(tensor) is _Tensor  # no more, where contributions were written to it
@@ -258,9 +262,10 @@ class ElementAccess(NDArrayBase):
     def __setitem__(self, key: Any, value: Any) -> None:
         try:
             place: Any
-            if type(key) is int:
+            kind = type(key)
+            if kind is int:
                 place, count = key, 1
-            elif type(key) is tuple:
+            elif kind is tuple:
                 for item in key:
                     if type(item) is not int:
                         place, count = _place(key)
@@ -268,20 +273,20 @@ class ElementAccess(NDArrayBase):
                 else:
                     place, count = key, len(key)
             else:
-                place, count = (None, 0) if key is Ellipsis or type(key) in (slice, wrap.ARRAY) else _place(key)
+                place, count = (key._n, 1) if kind in _INTEGERS else (None, 0)
             if place is not None and not _tracing():
                 try:
-                    tensor, address, data_ptr, items, cls, rank, taken, own = self._w
+                    tensor, pointer, address, items, cls, rank, more = self._w
                 except AttributeError:
                     self._w = _NOT_YET
                     cls, tensor = _SECOND, None
                 if tensor is not self._t:
                     _again(self, count, cls)
-                    tensor, address, data_ptr, items, cls, rank, taken, own = getattr(self, "_w", _SHUT)
+                    tensor, pointer, address, items, cls, rank, more = getattr(self, "_w", _SHUT)
                 family = self._m
                 if (
                     tensor is self._t
-                    and data_ptr() == address
+                    and pointer[0] == address
                     and _references(tensor) == _IN_ACCESS
                     and rank == count
                     and type(tensor) is _Tensor  # no more, where contributions were written to it
@@ -290,6 +295,7 @@ class ElementAccess(NDArrayBase):
                     and not family.mirrors
                     and not family.mixed
                 ):
+                    taken, own, _ = more
                     scalar = taken.get(type(value))
                     if scalar is not None and not (fp_state.watching and self._d in ROUNDED):
                         _increment_version(own)  # first: an interrupt may come between
@@ -309,7 +315,7 @@ class ElementAccess(NDArrayBase):
 
 
 _float64, _complex128, _bool = torch.float64, torch.complex128, torch.bool
-_bools = wrap.BOOLS
+_bools, _INTEGERS = wrap.BOOLS, wrap.INTEGERS
 
 
 def _again(array: Any, count: int, cls: Any) -> None:
@@ -365,8 +371,8 @@ def _part(array: Any, key: tuple[Any, ...]) -> Any:
                 new = True
             elif item is Ellipsis and not dots:
                 dots = True
-            elif kind in wrap.INTEGERS:
-                key = tuple([item._n if type(item) in wrap.INTEGERS else item for item in key])
+            elif kind in _INTEGERS:
+                key = tuple([item._n if type(item) in _INTEGERS else item for item in key])
             elif kind is wrap.ARRAY:
                 found = ordinary.read(array, key)
                 return indexing.getitem(array, key) if found is NoValue else found
