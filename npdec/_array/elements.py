@@ -5,7 +5,7 @@ Python number, of which a scalar is made; what is written is a Python number, an
 version. A window is open for arrays of which nobody else knows: no other tensor looks at the memory, and nobody holds
 the tensor itself. For of those who do, one could give it a graph, another shape, or other memory. `close` is called
 where a tensor is given away or gets a graph, references to it are counted at every use, and the address is compared
-that its storage has now (`pointer_of`), as memory that torch has freed must not be read. All other arrays, keys and
+that its storage has now (`WORDS`), as memory that torch has freed must not be read. All other arrays, keys and
 values go the general way (`npdec._array.indexing`).
 """
 
@@ -20,7 +20,7 @@ from torch.utils import _python_dispatch as _dispatch
 
 from npdec._array import fp_state, indexing, memory, ordinary, ordinary_writes, wrap
 from npdec._array.convert import MAX_NDIM
-from npdec._array.element_memory import FORMATS, ROUNDED, items_of, pointer_of, taken_by
+from npdec._array.element_memory import FORMATS, ROUNDED, WORDS, items_of, taken_by, word_of
 from npdec._array.family import alive, family_of
 from npdec._core.base import MetSubclass, NDArrayBase
 from npdec._core.door import hand_over_method
@@ -37,8 +37,8 @@ _references, _increment_version = sys.getrefcount, torch._C._increment_version
 _REFUSALS = (IndexError, TypeError, ValueError, OverflowError)
 
 _SECOND: Any = object()
-# A window: the tensor, where its storage says at which address it is, the address, the elements, the class of scalars,
-# the number of axes, and what writes ask for: what is taken (`taken_by`), the tensor again, the storage.
+# A window: the tensor, the word that says at which address its storage is, the address, the elements, the class of
+# scalars, the number of axes, and what writes ask for: what is taken (`taken_by`), the tensor again, the storage.
 _SHUT: Any = (None, None, None, None, None, None, (None, None, None))
 _NOT_YET: Any = (None, None, None, None, _SECOND, None, (None, None, None))
 _OF_ROWS: Any = [(*_NOT_YET[:5], rank, _NOT_YET[6]) for rank in range(MAX_NDIM + 1)]  # has axes left
@@ -57,19 +57,20 @@ def _open(array: Any) -> tuple[Any, ...]:
         and not (tensor.is_neg() or tensor.is_inference() or (dtype.is_complex and tensor.is_conj()))
         and (address := tensor.data_ptr())
         and (reach := _reach(tensor))
-        and _is_private(array, tensor, reach)
+        and _is_private(array, tensor, storage := tensor.untyped_storage(), reach)
         and not is_wrapped(tensor)
     ):
         taken = {} if getattr(array, "_ro", None) is not None else taken_by(dtype)
-        items, storage = items_of(tensor, dtype, address, reach), tensor.untyped_storage()
-        more = (taken, (tensor,), storage)
-        window = (tensor, *pointer_of(storage), items, SCALARS[dtype], tensor.dim(), more)
+        items, more = items_of(tensor, dtype, address, reach), (taken, (tensor,), storage)
+        window = (tensor, word_of(storage), storage.data_ptr(), items, SCALARS[dtype], len(tensor.shape), more)
     array._w = window
     return window
 
 
 def _reach(tensor: torch.Tensor) -> int:
     """How many elements of memory lie between the first and the last one of a tensor, these included."""
+    if tensor.is_contiguous():
+        return tensor.numel()
     reach = 1
     for length, stride in zip(tensor.shape, tensor.stride()):
         if not length:
@@ -78,9 +79,8 @@ def _reach(tensor: torch.Tensor) -> int:
     return reach
 
 
-def _is_private(array: Any, tensor: torch.Tensor, reach: int) -> bool:
+def _is_private(array: Any, tensor: torch.Tensor, storage: torch.UntypedStorage, reach: int) -> bool:
     """Whether the arrays of a family hold the only tensors over their memory, and nobody else holds these."""
-    storage = tensor.untyped_storage()
     if (tensor.storage_offset() + reach) * array._d.itemsize > storage.nbytes():
         return False  # torch has freed it
     if _references(tensor) > _IN_CALL:
@@ -221,13 +221,13 @@ class ElementAccess(NDArrayBase):
                     return _by_mask(self, key)
             if not _tracing():
                 try:
-                    tensor, pointer, address, items, cls, rank, _ = self._w
+                    tensor, word, address, items, cls, rank, _ = self._w
                 except AttributeError:
                     self._w = _NOT_YET
                     tensor = cls = rank = None  # read by torch below, where an error has no other before it
                 if (
                     tensor is self._t
-                    and pointer[0] == address
+                    and WORDS[word] == address
                     and _references(tensor) == _IN_ACCESS
                     and rank == count
                     and type(tensor) is _Tensor  # no more, where contributions were written to it
@@ -276,17 +276,17 @@ class ElementAccess(NDArrayBase):
                 place, count = (key._n, 1) if kind in _INTEGERS else (None, 0)
             if place is not None and not _tracing():
                 try:
-                    tensor, pointer, address, items, cls, rank, more = self._w
+                    tensor, word, address, items, cls, rank, more = self._w
                 except AttributeError:
                     self._w = _NOT_YET
                     cls, tensor = _SECOND, None
                 if tensor is not self._t:
                     _again(self, count, cls)
-                    tensor, pointer, address, items, cls, rank, more = getattr(self, "_w", _SHUT)
+                    tensor, word, address, items, cls, rank, more = getattr(self, "_w", _SHUT)
                 family = self._m
                 if (
                     tensor is self._t
-                    and pointer[0] == address
+                    and WORDS[word] == address
                     and _references(tensor) == _IN_ACCESS
                     and rank == count
                     and type(tensor) is _Tensor  # no more, where contributions were written to it
@@ -296,11 +296,11 @@ class ElementAccess(NDArrayBase):
                     and not family.mixed
                 ):
                     taken, own, _ = more
-                    scalar = taken.get(type(value))
-                    if scalar is not None and not (fp_state.watching and self._d in ROUNDED):
+                    kind = type(value)
+                    if kind in taken and not (fp_state.watching and self._d in ROUNDED):
                         _increment_version(own)  # first: an interrupt may come between
                         try:
-                            items[place] = value._n if scalar else value
+                            items[place] = value._n if kind is cls or taken[kind] else value
                             return
                         except _REFUSALS:
                             pass  # NumPy's words are found on the general way

@@ -48,7 +48,6 @@ _HOSTS = frozenset({SCALARS[torch.float64], SCALARS[torch.int64]})
 _PYTHON_SCALARS = frozenset({bool, int, float, complex})
 _TAKEN = _HOLDERS | _PYTHON_SCALARS | {torch.Tensor, list, tuple, range}
 _NONE_EQ = type(None).__eq__
-_KEEPS = frozenset({torch.float64, torch.int64})
 _PROMOTED = frozenset({torch.bool, torch.int32, torch.int64, torch.float32, torch.float64})
 _Tensor = torch.Tensor
 
@@ -224,10 +223,10 @@ def _comparing(function: ufunc) -> Callable[..., Any] | None:
     return getattr(torch.Tensor, function._torch.__name__, None) if function._loops == "compare" else None  # type: ignore[union-attr]
 
 
-def _keeps(function: ufunc) -> frozenset[torch.dtype]:
-    """The dtypes of arrays beside which the operator may take a number as a tensor: torch raises to a number in another
-    way than to a tensor that holds it."""
-    return _KEEPS if _is_of_torch(function) and function._torch is not torch.pow else frozenset()
+def _keeps(function: ufunc) -> dict[torch.dtype, int]:
+    """The dtypes of arrays beside which the operator may take numbers as tensors, and how great ones: torch raises to a
+    number in another way than to a tensor that holds it."""
+    return dtypes_impl.KEEPS if _is_of_torch(function) and function._torch is not torch.pow else {}
 
 
 def _of_two_dtypes(function: ufunc, slow: Callable[..., Any]) -> Callable[..., Any]:
@@ -291,7 +290,7 @@ def _fast_of_integers(
         _slow=slow,
         _of_two=slow,
         _torch=torch_function,
-        _keeps=frozenset(),
+        _keeps={},
         _kept=dtypes_impl.kept,
     )
 

@@ -13,7 +13,7 @@ import pytest
 import torch
 
 import npdec as np
-from npdec._array import element_memory
+from npdec._array import element_memory, elements
 
 DTYPES = (
     "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64",
@@ -224,8 +224,9 @@ def test_memory_that_torch_exchanges() -> None:
 @pytest.mark.parametrize("exchange", ["share_memory_", "resize_"])
 def test_memory_that_torch_exchanges_by_another_tensor(exchange: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The storage gets other memory, and the tensor of the array knows nothing of it."""
-    for place in (element_memory._PLACE, None):
+    for place, words in ((element_memory._PLACE, element_memory.WORDS), (None, element_memory.Asked())):
         monkeypatch.setattr(element_memory, "_PLACE", place)
+        monkeypatch.setattr(elements, "WORDS", words)
         x = _opened(np.arange(4.0))
         other = torch.empty(0, dtype=torch.float64).set_(x._t.untyped_storage())
         if exchange == "resize_":
