@@ -4,9 +4,9 @@ An array gets a window when an element is first asked for: a memoryview over its
 Python number, of which a scalar is made; what is written is a Python number, and autograd is told by the tensor's
 version. A window is open for arrays of which nobody else knows: no other tensor looks at the memory, and nobody holds
 the tensor itself. For of those who do, one could give it a graph, another shape, or other memory. `close` is called
-where a tensor is given away or gets a graph, references to it are counted at every use, and the address is compared, as
-memory that torch has freed must not be read. All other arrays, keys and values go the general way
-(`npdec._array.indexing`).
+where a tensor is given away or gets a graph, references to it are counted at every use, and the address is compared
+that its storage has now (`WORDS`), as memory that torch has freed must not be read. All other arrays, keys and
+values go the general way (`npdec._array.indexing`).
 """
 
 from __future__ import annotations
@@ -18,16 +18,14 @@ from weakref import ref
 import torch
 from torch.utils import _python_dispatch as _dispatch
 
-from npdec._array import fp_state, indexing, memory, ordinary, ordinary_writes, wrap
+from npdec._array import fp_state, indexing, memory, ordinary, ordinary_writes, plain_reads, wrap
 from npdec._array.convert import MAX_NDIM
-from npdec._array.element_memory import FORMATS, ROUNDED, items_of, taken_by
+from npdec._array.element_memory import FORMATS, ROUNDED, WORDS, items_of, taken_by, word_of
 from npdec._array.family import alive, family_of
 from npdec._core.base import MetSubclass, NDArrayBase
 from npdec._core.door import hand_over_method
-from npdec._core.tags import NoValue
 from npdec._core.tracebacks import ended
 from npdec._dtypes.dtype import SCALARS
-from npdec._impl._by_numpy import selected
 from npdec._torch.functorch import is_wrapped
 
 __all__ = ["ElementAccess", "close"]
@@ -38,11 +36,12 @@ _references, _increment_version = sys.getrefcount, torch._C._increment_version
 _REFUSALS = (IndexError, TypeError, ValueError, OverflowError)
 
 _SECOND: Any = object()
-_SHUT: Any = (None,) * 8
-_NOT_YET: Any = (None, None, None, None, _SECOND, None, None, None)
-_OF_ROWS: Any = [(None, None, None, None, _SECOND, rank, None, None) for rank in range(MAX_NDIM + 1)]  # has axes left
+# A window: the tensor, the word that says at which address its storage is, the address, the elements, the class of
+# scalars, the number of axes, and what writes ask for: what is taken (`taken_by`), the tensor again, the storage.
+_SHUT: Any = (None, None, None, None, None, None, (None, None, None))
+_NOT_YET: Any = (None, None, None, None, _SECOND, None, (None, None, None))
+_OF_ROWS: Any = [(*_NOT_YET[:5], rank, _NOT_YET[6]) for rank in range(MAX_NDIM + 1)]  # has axes left
 _STRIDED = torch.strided
-_FEW = 32  # elements that are all read to have one of them
 _DEAD = 8  # so many views that are gone a family may remember beside as many as there are
 
 
@@ -57,18 +56,20 @@ def _open(array: Any) -> tuple[Any, ...]:
         and not (tensor.is_neg() or tensor.is_inference() or (dtype.is_complex and tensor.is_conj()))
         and (address := tensor.data_ptr())
         and (reach := _reach(tensor))
-        and _is_private(array, tensor, reach)
+        and _is_private(array, tensor, storage := tensor.untyped_storage(), reach)
         and not is_wrapped(tensor)
     ):
         taken = {} if getattr(array, "_ro", None) is not None else taken_by(dtype)
-        items = items_of(tensor, dtype, address, reach)
-        window = (tensor, address, tensor.data_ptr, items, SCALARS[dtype], tensor.dim(), taken, (tensor,))
+        items, more = items_of(tensor, dtype, address, reach), (taken, (tensor,), storage)
+        window = (tensor, word_of(storage), storage.data_ptr(), items, SCALARS[dtype], len(tensor.shape), more)
     array._w = window
     return window
 
 
 def _reach(tensor: torch.Tensor) -> int:
     """How many elements of memory lie between the first and the last one of a tensor, these included."""
+    if tensor.is_contiguous():
+        return tensor.numel()
     reach = 1
     for length, stride in zip(tensor.shape, tensor.stride()):
         if not length:
@@ -77,9 +78,8 @@ def _reach(tensor: torch.Tensor) -> int:
     return reach
 
 
-def _is_private(array: Any, tensor: torch.Tensor, reach: int) -> bool:
+def _is_private(array: Any, tensor: torch.Tensor, storage: torch.UntypedStorage, reach: int) -> bool:
     """Whether the arrays of a family hold the only tensors over their memory, and nobody else holds these."""
-    storage = tensor.untyped_storage()
     if (tensor.storage_offset() + reach) * array._d.itemsize > storage.nbytes():
         return False  # torch has freed it
     if _references(tensor) > _IN_CALL:
@@ -104,7 +104,7 @@ def _is_private(array: Any, tensor: torch.Tensor, reach: int) -> bool:
 def _is_held(member: Any) -> int:
     """The references to the tensor of an array, but for those of its window."""
     tensor = member._t
-    return _references(tensor) - (3 if getattr(member, "_w", _SHUT)[0] is tensor else 0)
+    return _references(tensor) - (2 if getattr(member, "_w", _SHUT)[0] is tensor else 0)
 
 
 def close(array: Any) -> None:
@@ -148,7 +148,7 @@ def _count_in_base(tensor: torch.Tensor) -> int:
 def _sample(window: bool) -> Any:
     sample = _Sample()
     sample._t = torch.empty(2)
-    sample._w = (sample._t, 0, sample._t.data_ptr, None, None, 1, None, (sample._t,)) if window else _SHUT
+    sample._w = (sample._t, None, 0, None, None, 1, (None, (sample._t,), None)) if window else _SHUT
     return sample
 
 
@@ -159,19 +159,17 @@ _IN_MEMBER = _is_held(_sample(False))
 _IN_BASE = _count_in_base(torch.empty(2)[1:])
 
 
-def _place(key: Any) -> tuple[Any, int]:
-    """What names an element in a memoryview, and for how many axes, where a key is of integers that are not all
+def _place(key: tuple[Any, ...]) -> tuple[Any, int]:
+    """What names an element in a memoryview, and for how many axes, where a tuple is of integers that are not all
     Python's. (None, 0) where there is anything else in it."""
-    if type(key) is tuple:
-        found = []
-        for item in key:
-            if type(item) is not int:
-                if type(item) not in wrap.INTEGERS:
-                    return None, 0
-                item = item._n
-            found.append(item)
-        return tuple(found), len(key)
-    return (key._n, 1) if type(key) in wrap.INTEGERS else (None, 0)
+    found = []
+    for item in key:
+        if type(item) is not int:
+            if type(item) not in _INTEGERS:
+                return None, 0
+            item = item._n
+        found.append(item)
+    return tuple(found), len(key)
 
 
 class ElementAccess(NDArrayBase):
@@ -204,28 +202,31 @@ class ElementAccess(NDArrayBase):
                 if kind is tuple:
                     for item in key:
                         if type(item) is not int:
-                            found = _part(self, key)
-                            if found is not None:
-                                return found
                             place, count = _place(key)
+                            if place is None:
+                                found = plain_reads.part(self, key)
+                                if found is not None:
+                                    return found
                             break
                     else:
                         place, count = key, len(key)
+                elif kind in _INTEGERS:
+                    place, count = key._n, 1
                 elif key is Ellipsis or key is None:
                     return indexing.getitem(self, key)
                 else:
-                    place, count = _place(key)
+                    place = None
                 if place is None:
-                    return _by_mask(self, key)
+                    return plain_reads.by_mask(self, key)
             if not _tracing():
                 try:
-                    tensor, address, data_ptr, items, cls, rank, _, _ = self._w
+                    tensor, word, address, items, cls, rank, _ = self._w
                 except AttributeError:
                     self._w = _NOT_YET
                     tensor = cls = rank = None  # read by torch below, where an error has no other before it
                 if (
                     tensor is self._t
-                    and data_ptr() == address
+                    and WORDS[word] == address
                     and _references(tensor) == _IN_ACCESS
                     and rank == count
                     and type(tensor) is _Tensor  # no more, where contributions were written to it
@@ -245,12 +246,14 @@ class ElementAccess(NDArrayBase):
                     scalar._n = number
                     return scalar
                 if rank is not None and rank != count and type(self._t) is _Tensor:
-                    return _row(self, key, place)
+                    return plain_reads.row(self, key, place)
                 if tensor is not self._t:
                     _again(self, count, cls)
                     if cls is _SECOND and self._w[0] is self._t:
                         return self[key]
-            return _first(self, key, place, count) if type(self._t) is _Tensor else indexing.getitem(self, key)
+            if type(self._t) is _Tensor:
+                return plain_reads.first(self, key, place, count)
+            return indexing.getitem(self, key)
         except MetSubclass as error:
             met = error
         except Exception as error:
@@ -260,9 +263,10 @@ class ElementAccess(NDArrayBase):
     def __setitem__(self, key: Any, value: Any) -> None:
         try:
             place: Any
-            if type(key) is int:
+            kind = type(key)
+            if kind is int:
                 place, count = key, 1
-            elif type(key) is tuple:
+            elif kind is tuple:
                 for item in key:
                     if type(item) is not int:
                         place, count = _place(key)
@@ -270,20 +274,20 @@ class ElementAccess(NDArrayBase):
                 else:
                     place, count = key, len(key)
             else:
-                place, count = (None, 0) if key is Ellipsis or type(key) in (slice, wrap.ARRAY) else _place(key)
+                place, count = (key._n, 1) if kind in _INTEGERS else (None, 0)
             if place is not None and not _tracing():
                 try:
-                    tensor, address, data_ptr, items, cls, rank, taken, own = self._w
+                    tensor, word, address, items, cls, rank, more = self._w
                 except AttributeError:
                     self._w = _NOT_YET
                     cls, tensor = _SECOND, None
                 if tensor is not self._t:
                     _again(self, count, cls)
-                    tensor, address, data_ptr, items, cls, rank, taken, own = getattr(self, "_w", _SHUT)
+                    tensor, word, address, items, cls, rank, more = getattr(self, "_w", _SHUT)
                 family = self._m
                 if (
                     tensor is self._t
-                    and data_ptr() == address
+                    and WORDS[word] == address
                     and _references(tensor) == _IN_ACCESS
                     and rank == count
                     and type(tensor) is _Tensor  # no more, where contributions were written to it
@@ -292,11 +296,12 @@ class ElementAccess(NDArrayBase):
                     and not family.mirrors
                     and not family.mixed
                 ):
-                    scalar = taken.get(type(value))
-                    if scalar is not None and not (fp_state.watching and self._d in ROUNDED):
+                    taken, own, _ = more
+                    kind = type(value)
+                    if kind in taken and not (fp_state.watching and self._d in ROUNDED):
                         _increment_version(own)  # first: an interrupt may come between
                         try:
-                            items[place] = value._n if scalar else value
+                            items[place] = value._n if kind is cls or taken[kind] else value
                             return
                         except _REFUSALS:
                             pass  # NumPy's words are found on the general way
@@ -311,7 +316,7 @@ class ElementAccess(NDArrayBase):
 
 
 _float64, _complex128, _bool = torch.float64, torch.complex128, torch.bool
-_bools = wrap.BOOLS
+_bools, _INTEGERS = wrap.BOOLS, wrap.INTEGERS
 
 
 def _again(array: Any, count: int, cls: Any) -> None:
@@ -326,81 +331,3 @@ def _again(array: Any, count: int, cls: Any) -> None:
             array._w = _OF_ROWS[rank]
     elif cls is not None:  # the array has other memory now
         del array._w
-
-
-def _first(array: Any, key: Any, place: Any, count: int) -> Any:
-    """What a key of integers says of a plain array without a window: an element of few is read of all of them, sooner
-    than torch makes a tensor of it."""
-    tensor = array._t
-    if tensor.dim() != count or tensor.numel() > _FEW or not wrap.is_on_host(tensor):
-        return _row(array, key, place)
-    numbers = tensor.tolist()
-    try:
-        for index in place if type(place) is tuple else (place,):
-            numbers = numbers[index]
-    except IndexError:
-        return indexing.getitem(array, key)
-    return wrap.on_host(SCALARS[array._d], numbers)
-
-
-def _row(array: Any, key: Any, place: Any) -> Any:
-    """What a key of integers says of a plain array: nearly always a view, named by fewer than it has axes."""
-    try:
-        found = array._t[place]
-    except (IndexError, ValueError, RuntimeError):  # ValueError for what does not fit 64 bits
-        return indexing.getitem(array, key)
-    if not found.dim():
-        return wrap.read_scalar(found)
-    result = _new(type(array))  # `memory.seen_part`, written out
-    result._t = found
-    result._d = array._d
-    family = array._m
-    if family is None:
-        family = family_of(array)
-    result._m = family
-    family.append(ref(result))
-    if len(family) > family.limit:
-        memory.settle(array, result)
-    return result
-
-
-def _part(array: Any, key: tuple[Any, ...]) -> Any:
-    """The view that slices, ints, new axes and one Ellipsis choose of a plain array, or what arrays of indices among
-    them choose; None for all other keys."""
-    dots = new = part = False
-    for item in key:
-        kind = type(item)
-        if kind is slice:
-            part = True
-            if item.step is not None and type(item.step) is int and item.step < 0:
-                return ordinary.backwards(array, key)
-        elif kind is not int:
-            if item is None:
-                new = True
-            elif item is Ellipsis and not dots:
-                dots = True
-            elif kind in wrap.INTEGERS:
-                key = tuple([item._n if type(item) in wrap.INTEGERS else item for item in key])
-            elif kind is wrap.ARRAY:
-                found = ordinary.read(array, key)
-                return indexing.getitem(array, key) if found is NoValue else found
-            else:
-                return None
-    tensor = array._t
-    if not (part or dots or new) or type(tensor) is not _Tensor or (new and len(key) + tensor.dim() > MAX_NDIM):
-        return None  # among others a key of integers alone
-    try:
-        seen = tensor[key]
-    except (IndexError, ValueError, TypeError, RuntimeError):
-        return None  # NumPy's words are found on the general way
-    return memory.seen_part(array, seen)
-
-
-def _by_mask(array: Any, key: Any) -> Any:
-    if type(key) is wrap.ARRAY and key._d is _bool and type(array._t) is _Tensor and key._t.dim():
-        try:
-            found = selected(array._t, key._t)
-            return wrap.array_of(array._t[key._t] if found is None else found, array._d)
-        except IndexError:
-            pass
-    return indexing.getitem(array, key)

@@ -15,7 +15,7 @@ from npdec._array.convert import as_tensor
 from npdec._array.ordinary import REFUSALS, arrays_of, forwards, indices_of, is_free, items_of, reverse, spread
 from npdec._array.packing import HOSTED
 from npdec._impl._by_numpy import put_selected
-from npdec._impl.dtypes_impl import RANGES, WHOLE, WIDE_UNSIGNED, kept, promote_types
+from npdec._impl.dtypes_impl import RANGES, WHOLE, WIDE_UNSIGNED, kept_beside, promote_types
 
 __all__ = ["write"]
 
@@ -23,7 +23,6 @@ _Tensor = torch.Tensor
 # What fill_ takes of Python's numbers as NumPy does: floats are rounded once, integers fit.
 _COMPLEX = frozenset({torch.complex128, torch.complex64})
 _FILLED = frozenset({torch.float64, torch.float32}) | _COMPLEX
-_KEPT = frozenset({torch.float64, torch.int64})
 # Into arrays of these dtypes scalars on the host are written as their numbers are.
 _FROM_SCALARS = frozenset({torch.bool, *_FILLED, *RANGES})
 _FEW = 256  # indices that are looked at one by one, to find whether two name one element
@@ -148,8 +147,8 @@ def _put(array: Any, key: Any, number: Any, given: Any, is_part: bool = True) ->
     if given is None:
         if key is Ellipsis:
             tensor.fill_(number)
-        elif array._d in _KEPT and tensor.is_cpu:
-            tensor[key] = kept(number, array._d)
+        elif tensor.is_cpu and (made := kept_beside(number, array._d)) is not None:
+            tensor[key] = made
         else:
             tensor[key].fill_(number)
         return True
@@ -200,7 +199,8 @@ def _put_where(tensor: torch.Tensor, mask: torch.Tensor, number: Any, given: Any
         return False
     if given is None:
         rest = tensor.dim() - mask.dim()
-        tensor.masked_fill_(mask.view(*mask.shape, *[1] * rest) if rest else mask, number)
+        made = kept_beside(number, tensor.dtype) if tensor.is_cpu else None
+        tensor.masked_fill_(mask.view(*mask.shape, *[1] * rest) if rest else mask, number if made is None else made)
     elif given.dim() == 1 or mask.dim() < tensor.dim():
         given = given.clone() if memory.shares_storage(given, tensor) else given
         if not put_selected(tensor, mask, given):
@@ -222,7 +222,8 @@ def _put_at_one(tensor: torch.Tensor, dtype: torch.dtype, index: torch.Tensor, n
     if in_order[0] < -size or in_order[-1] >= size:
         return False
     if given is None:
-        tensor[index] = kept(number, dtype) if dtype in _KEPT else number
+        made = kept_beside(number, dtype)
+        tensor[index] = number if made is None else made
         return True
     if in_order[0] < 0 or given.dim() != 1 or tensor.dim() != 1 or given.shape[0] != count:
         return None
@@ -270,6 +271,7 @@ def _put_at(tensor: torch.Tensor, dtype: torch.dtype, items: Sequence[Any], numb
     if given is not None and memory.shares_storage(given, tensor):
         given = given.clone()
     if given is None:
-        given = kept(number, dtype) if dtype in _KEPT else number
+        given = kept_beside(number, dtype)
+        given = number if given is None else given
     tensor[items if type(items) is tuple else tuple(items)] = given
     return True

@@ -1,7 +1,8 @@
-"""What functions of torch give of numbers in float64, found by Python: the same to the last bit, and sooner.
+"""What functions of torch give of numbers on the host, found by Python: the same to the last bit, and sooner.
 
-These are the functions that are rounded correctly, or not at all. None, or an exception of arithmetic, stands for what
-torch has to say: of nan, where zeros of either sign are equal, and where Python refuses.
+These are the functions that are rounded correctly, or not at all: in float64, and those of `ROUNDED`, rounded once
+more, in float32. Ufuncs whose body is no function of torch are here by their names. None, or an exception of
+arithmetic, stands for what torch has to say: of nan, where zeros of either sign are equal, and where Python refuses.
 """
 
 from __future__ import annotations
@@ -20,6 +21,13 @@ def _whole(function: Callable[[float], int]) -> Callable[[float], float]:
 
 def _sign(x: float) -> float | None:
     return 1.0 if x > 0 else -1.0 if x < 0 else None
+
+
+def _power(x: int, y: int) -> int | None:
+    return x**y if 0 <= y <= _MOST_DIGITS or (y > 0 and -2 < x < 2) else None
+
+
+_MOST_DIGITS = 64  # powers of greater exponents leave the range of integers
 
 
 def _square(x: float) -> float:
@@ -45,48 +53,56 @@ def _roots_are_rounded_correctly() -> bool:
     return torch.sqrt(numbers).tolist() == [math.sqrt(x) for x in numbers.tolist()]
 
 
+_LOGIC: dict[Any, Callable[..., bool]] = {
+    torch.logical_and: lambda x, y: bool(x) and bool(y),
+    torch.logical_or: lambda x, y: bool(x) or bool(y),
+    torch.logical_xor: lambda x, y: bool(x) is not bool(y),
+    torch.logical_not: lambda x: not x,
+}
 OF_NUMBERS: dict[Any, Callable[..., float | bool | None]] = {
     torch.abs: math.fabs,
     torch.floor: _whole(math.floor),
     torch.ceil: _whole(math.ceil),
     torch.trunc: _whole(math.trunc),
     torch.round: _whole(round),
-    torch.neg: float.__neg__,
     torch.square: _square,
     torch.reciprocal: _reciprocal,
     torch.isnan: math.isnan,
     torch.isinf: math.isinf,
-    torch.isfinite: math.isfinite,
     torch.signbit: lambda x: math.copysign(1.0, x) < 0,
-    torch.add: float.__add__,
-    torch.sub: float.__sub__,
-    torch.mul: float.__mul__,
-    torch.div: float.__truediv__,
     torch.copysign: math.copysign,
     torch.maximum: _greater,
     torch.minimum: _lesser,
     torch.fmax: _greater,
     torch.fmin: _lesser,
-    torch.lt: float.__lt__,
-    torch.le: float.__le__,
-    torch.gt: float.__gt__,
-    torch.ge: float.__ge__,
-    torch.eq: float.__eq__,
-    torch.ne: float.__ne__,
+    "isfinite": math.isfinite,
+    "sign": _sign,
+    "fmod": math.fmod,
+    **_LOGIC,
 }
+# Those of them whose results are rounded.
+ROUNDED = frozenset({torch.square, torch.reciprocal, torch.sqrt})
 if _roots_are_rounded_correctly():
     OF_NUMBERS[torch.sqrt] = math.sqrt
 
-# Those of two integers in one dtype that give one of them, or say how they compare.
-OF_INTEGERS: dict[Any, Callable[[int, int], int | bool]] = {
+# Those of integers and booleans; what is out of range is torch's to say.
+OF_INTEGERS: dict[Any, Callable[..., int | bool | None]] = {
     torch.maximum: max,
     torch.minimum: min,
     torch.fmax: max,
     torch.fmin: min,
-    torch.lt: int.__lt__,
-    torch.le: int.__le__,
-    torch.gt: int.__gt__,
-    torch.ge: int.__ge__,
-    torch.eq: int.__eq__,
-    torch.ne: int.__ne__,
+    torch.pow: _power,
+    torch.square: lambda x: x * x,
+    torch.floor: lambda x: x,
+    torch.ceil: lambda x: x,
+    torch.trunc: lambda x: x,
+    torch.isnan: lambda x: False,
+    torch.isinf: lambda x: False,
+    "isfinite": lambda x: True,
+    "sign": lambda x: (x > 0) - (x < 0),
+    "conjugate": lambda x: x,
+    "gcd": math.gcd,
+    "lcm": math.lcm,
+    "bitwise_count": int.bit_count,
+    **_LOGIC,
 }

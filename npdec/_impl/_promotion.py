@@ -199,14 +199,21 @@ def scalar_tensor(value: Any, dtype: torch.dtype, device: torch.device | None = 
 
 
 # Numbers that stand in a program beside arrays, as 0-d tensors: torch would make one for every call.
-_KEPT: dict[torch.dtype, dict[float | None, torch.Tensor]] = {torch.float64: {}, torch.int64: {}}
+_KEPT: dict[torch.dtype, dict[float | None, torch.Tensor]] = {
+    torch.float64: {}, torch.float32: {}, torch.int64: {}, torch.int32: {},
+}  # fmt: skip
+WHOLE = 2**53  # up to which integers are exact in double precision
+# Up to which absolute value a tensor that is kept is what torch makes of a number beside an array.
+KEEPS = {torch.float64: 2**63 - 1, torch.float32: WHOLE, torch.int64: 2**63 - 1, torch.int32: 2**31 - 1}
+_WHOLE = {torch.float64: (-WHOLE, WHOLE), torch.float32: (-WHOLE, WHOLE)}
+_WHOLE |= {dtype: RANGES[dtype] for dtype in (torch.int64, torch.int32)}
 _MOST_KEPT = 256
 _HOST = torch.device("cpu")
 
 
 def kept(value: float, dtype: torch.dtype) -> torch.Tensor:
-    """The 0-d tensor of an int or float, in float64 or int64 on the host, to be read by torch and by nobody else: not
-    to be written, nor to be handed on. What a trace or mode of torch's makes is for that alone."""
+    """The 0-d tensor of an int or float on the host, in one of the dtypes of `KEEPS`, to be read by torch and by nobody
+    else: not to be written, nor to be handed on. What a trace or mode of torch's makes is for that alone."""
     if torch.compiler.is_dynamo_compiling() or _python_dispatch._is_in_torch_dispatch_mode:
         return torch.scalar_tensor(value, dtype=dtype, device=_HOST)
     numbers = _KEPT[dtype]
@@ -219,6 +226,21 @@ def kept(value: float, dtype: torch.dtype) -> torch.Tensor:
                 numbers.clear()
             numbers[key] = found
     return found
+
+
+def kept_beside(number: Any, dtype: torch.dtype) -> torch.Tensor | None:
+    """The tensor that is kept of an int or float beside arrays of a dtype which it takes; None of anything else."""
+    kind = type(number)
+    if kind is float:
+        if dtype is torch.float64:
+            return kept(number, dtype)
+        if dtype is not torch.float32 or _util.on_number is not None:
+            return None
+        return kept(number, dtype) if -WHOLE <= number <= WHOLE or number - number != 0 else None  # not finite
+    if kind is not int or dtype not in _WHOLE:
+        return None
+    low, high = _WHOLE[dtype]
+    return kept(number, dtype) if low <= number <= high else None
 
 
 def converts(value: complex, dtype: torch.dtype) -> bool:

@@ -23,7 +23,9 @@ from typing import Any
 import torch
 
 from npdec._impl._promotion import (
+    KEEPS,
     RANGES,
+    WHOLE,
     Operand,
     as_float,
     can_cast,
@@ -32,6 +34,7 @@ from npdec._impl._promotion import (
     complex_dtype,
     fits,
     kept,
+    kept_beside,
     kind,
     name_of,
     promote,
@@ -43,6 +46,7 @@ from npdec._impl._promotion import (
 )
 
 __all__ = [
+    "KEEPS",
     "KINDS",
     "LOOPS",
     "WHOLE",
@@ -53,6 +57,7 @@ __all__ = [
     "complex_dtype",
     "fits",
     "kept",
+    "kept_beside",
     "kind",
     "promote",
     "promote_types",
@@ -64,7 +69,6 @@ __all__ = [
 
 _TORCH_INTEGERS = (torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
 WIDE_UNSIGNED = frozenset({torch.uint16, torch.uint32, torch.uint64})
-WHOLE = 2**53  # up to which integers are exact in double precision
 
 
 # The letters of NumPy's kinds of dtypes, by the names that the array API standard has for them.

@@ -14,11 +14,10 @@ import torch
 from npdec._core.direct import Direct
 from npdec._core.tags import Array, ArrayLike, ArrayLikeOrScalar, NoValue, Opaque, OutArray, out_casting, public
 from npdec._impl import _host, _order, _util
-from npdec._impl.dtypes_impl import WHOLE, can_cast, kept, result_type, scalar_tensor
+from npdec._impl.dtypes_impl import can_cast, kept_beside, result_type, scalar_tensor
 from npdec._impl.sorting_impl import as_truth, flatnonzero, nonzero
 
 _WEAK = (int, float, complex)
-_KEPT = frozenset({torch.float64, torch.int64})
 _MOST = 64  # arrays that choose takes, the index among them
 
 
@@ -40,8 +39,8 @@ def _operand(x: Any, dtype: torch.dtype, device: torch.device) -> torch.Tensor:
 
 def _side(x: Any, dtype: torch.dtype, device: torch.device) -> torch.Tensor:
     """As `_operand`, for what is read alone: not to be written, nor to be a view of what is returned."""
-    is_exact = type(x) is float or (type(x) is int and -WHOLE <= x <= WHOLE)
-    return kept(x, dtype) if is_exact and dtype in _KEPT and device.type == "cpu" else _operand(x, dtype, device)
+    made = kept_beside(x, dtype) if device.type == "cpu" else None
+    return _operand(x, dtype, device) if made is None else made
 
 
 def _shape(x: Any) -> tuple[int, ...]:
@@ -61,11 +60,14 @@ def where(
     >>> np.where(np.array([True, False, True]), np.array([1.0, 2.0, 3.0]), 0.0)
     array([1., 0., 3.])
     """
-    if type(x) is torch.Tensor and type(y) is torch.Tensor and x.dtype is y.dtype and condition.dtype is torch.bool:
-        try:
-            return torch.where(condition, x, y)
-        except RuntimeError:  # shapes that do not fit, or a device; see below
-            pass
+    if condition.dtype is torch.bool:
+        a: Any = kept_beside(x, y.dtype) if type(y) is torch.Tensor and type(x) in _WEAK and y.is_cpu else x
+        b: Any = kept_beside(y, x.dtype) if type(x) is torch.Tensor and type(y) in _WEAK and x.is_cpu else y
+        if type(a) is torch.Tensor and type(b) is torch.Tensor and a.dtype is b.dtype:
+            try:
+                return torch.where(condition, a, b)
+            except RuntimeError:  # shapes that do not fit, or a device; see below
+                pass
     if x is NoValue or y is NoValue:
         if x is not y:
             raise ValueError("either both or neither of x and y should be given")

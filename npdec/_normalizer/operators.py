@@ -49,7 +49,6 @@ _HOSTS = frozenset({SCALARS[torch.float64], SCALARS[torch.int64]})
 _PYTHON_SCALARS = frozenset({bool, int, float, complex})
 _TAKEN = _HOLDERS | _PYTHON_SCALARS | {torch.Tensor, list, tuple, range}
 _NONE_EQ = type(None).__eq__
-_KEEPS = frozenset({torch.float64, torch.int64})
 _Tensor = torch.Tensor
 
 
@@ -227,10 +226,10 @@ def _comparing(function: ufunc) -> Callable[..., Any] | None:
     return getattr(torch.Tensor, function._torch.__name__, None) if function._loops == "compare" else None  # type: ignore[union-attr]
 
 
-def _keeps(function: ufunc) -> frozenset[torch.dtype]:
-    """The dtypes of arrays beside which the operator may take a number as a tensor: torch raises to a number in another
-    way than to a tensor that holds it."""
-    return _KEEPS if function._takes_numbers and function._torch is not torch.pow else frozenset()
+def _keeps(function: ufunc) -> dict[torch.dtype, int]:
+    """The dtypes of arrays beside which the operator may take numbers as tensors, and how great ones: torch raises to a
+    number in another way than to a tensor that holds it."""
+    return dtypes_impl.KEEPS if function._takes_numbers and function._torch is not torch.pow else {}
 
 
 def _hosts_of(function: ufunc) -> frozenset[Any]:
@@ -263,7 +262,7 @@ def _fast_of_integers(
         **of_many(spec_of(function.__kernel__)),
         _of_two=slow,
         _torch=torch_function,
-        _keeps=frozenset(),
+        _keeps={},
         _kept=dtypes_impl.kept,
     )
 

@@ -64,19 +64,19 @@ def _operands(function: UfuncBase, inputs: tuple[Any, ...]) -> tuple[list[Any] |
     operands: list[Any] = []
     direct = function._bare is not None and dtype in function._arrays
     casts = direct and function._bare is not torch.pow and type(function._bare) is not FunctionType
-    numbers = 0
+    numbers = sum(type(x) is not wrap.ARRAY for x in inputs)
+    beside = direct and numbers < len(inputs)  # by itself a number is where arrays are made
     limits = torch.int64 if dtype is torch.bool else dtype  # a number that is only true or false has limits too
     for x in inputs:
         kind = type(x)
         if kind is wrap.ARRAY:
             operands.append(x._t)
             continue
-        numbers += 1
         if kind in _HOSTS:
             x = x._n
         elif kind is int and limits in RANGES and not dtypes_impl.fits(x, limits):
             return None, None
-        own = _KEPT.get(dtype) if direct else None
+        own = _KEPT.get(dtype) if beside else None
         operands.append(dtypes_impl.scalar_tensor(x, dtype) if own is None else dtypes_impl.kept(own(x), dtype))
     for i, x in enumerate(inputs):
         by_torch = numbers and casts and type(x) is wrap.ARRAY and _RANKS[x._d] < _RANKS[dtype] < _COMPLEX

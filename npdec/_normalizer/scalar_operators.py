@@ -27,7 +27,7 @@ from npdec._dtypes.dtype import SCALARS
 from npdec._impl import dtypes_impl
 from npdec._torch.tracing import tracing
 
-__all__ = ["attach_scalar_operators"]
+__all__ = ["BETWEEN", "attach_scalar_operators", "core"]
 
 _pack_single, _pack_half, _pack_pair = struct.Struct("f"), struct.Struct("e"), struct.Struct("2f")
 _pack_products = struct.Struct("4f")
@@ -60,6 +60,8 @@ _SHIFTS = {"lshift": "a << b", "rshift": "a >> b"}
 _COMPARED = {"lt": "a < b", "le": "a <= b", "gt": "a > b", "ge": "a >= b", "eq": "a == b", "ne": "a != b"}
 _MIRRORED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq", "ne": "ne"}
 _ALONE = {"neg": "-a", "pos": "a", "abs": "abs(a)", "invert": "~a"}
+# The operators that are made here, with numbers on the host.
+BETWEEN = frozenset({*_ARITHMETIC, "truediv", *_DIVISION, *_BITS, *_SHIFTS, *_COMPARED, *_ALONE})
 
 _MAKE = {
     torch.float64: "s = _new_float(_result, r)",
@@ -127,7 +129,7 @@ def _made(stem: str, dtype: torch.dtype) -> list[str]:
 
 
 @functools.cache
-def _core(stem: str, dtype: torch.dtype) -> Callable[..., Any] | None:
+def core(stem: str, dtype: torch.dtype) -> Callable[..., Any] | None:
     """The function of numbers of a dtype that gives the scalar, or None where the general operator is to say it."""
     expression = _expression(stem, dtype)
     if expression is None:
@@ -235,15 +237,15 @@ def _mixed(stem: str, reflected: bool) -> Callable[..., Any]:
         if type(other) is int and not dtypes_impl.fits(other, dtype):
             return None
         both_whole = type(a) is int and type(b) is int
-        core = _core(stem, torch.int64 if both_whole and stem in _COMPARED else dtype)
-        if core is None:
+        computed = core(stem, torch.int64 if both_whole and stem in _COMPARED else dtype)
+        if computed is None:
             return None
         if not (both_whole and stem in _COMPARED):  # integers are compared as they are
             try:
                 a, b = _as_number(a, dtype), _as_number(b, dtype)
             except (OverflowError, struct.error):
                 return None
-        return core(b, a) if reflected else core(a, b)
+        return computed(b, a) if reflected else computed(a, b)
 
     return operator
 
@@ -323,7 +325,7 @@ def _conversions(dtype: torch.dtype) -> dict[str, Any]:
 
 def _power(dtype: torch.dtype, slow: Callable[..., Any]) -> Callable[..., Any]:
     """The power: with the exponent 2 a product; with others it is torch's, whose last digit may be another than C's."""
-    product = _core("mul", dtype)
+    product = core("mul", dtype)
     assert product is not None
 
     def operator(self: Any, other: Any) -> Any:

@@ -45,6 +45,10 @@ def __call__(self, x=_NoValue, /, *more, **options):
             c = _new(_Array); c._t = r; c._d = {dtype}; c._m = None
             return c
         return _wrap(r)
+    if type(x) in _kinds and not options and not more and not _fp_state.watching and not _tracing():
+        c = _calls[type(x)](x)
+        if c is not None:
+            return c
 """
     + _OUT
     + """
@@ -56,16 +60,6 @@ def __call__(self, x=_NoValue, /, *more, **options):
             pass
     if type(x) in _carried and out is _NoValue and not options and x._d in _direct and not _tracing():
         return _wrap(_torch(x._t))
-    if type(x) in _floats and out is _NoValue and not options and _float64 in _direct and not _tracing():
-        if type(x) is not float or not _devices.used:
-            try:
-                n = _of_numbers(x)
-            except (ArithmeticError, ValueError):  # which Python refuses
-                n = None
-            if n is not None:
-                return _bools[n] if type(n) is bool else _on_host(_Float, n)
-    if type(x) is float and out is _NoValue and not options and _float64 in _direct and not _devices.used:
-        return _wrap(_torch(_number(x)))
     if type(x) in _hosts and out is _NoValue and not options and x._d in _direct and not _tracing():
         return _wrap(_torch(x._t))
     return self._general((x,), out, more, options)
@@ -87,6 +81,11 @@ def __call__(self, x1=_NoValue, x2=_NoValue, /, *more, **options):
                 c = _new(_Array); c._t = r; c._d = {dtype}; c._m = None
                 return c
             return _wrap(r)
+    elif type(x1) in _kinds and type(x2) in _kinds and not options and not more and not _fp_state.watching:
+        if not _tracing():
+            c = _calls[type(x1)][type(x2)](x1, x2)
+            if c is not None:
+                return c
 """
     + _OUT
     + """
@@ -101,35 +100,21 @@ def __call__(self, x1=_NoValue, x2=_NoValue, /, *more, **options):
             pass
     if type(x1) is _Array and out is _NoValue and not options:
         d = x1._d
-        if d is _float64 and d in _arrays and x1._t.is_cpu and not _devices.used:
-            if type(x2) is float or (type(x2) is int and -_whole <= x2 <= _whole):
-                return _wrap(_torch(x1._t, _double(x2)))
-        elif type(x2) is int and d is _int64 and d in _arrays and x1._t.is_cpu and -(2**63) < x2 < 2**63:
-            if not _devices.used:
-                return _wrap(_torch(x1._t, _integer(x2)))
-    elif type(x2) is _Array and type(x1) in (float, int) and out is _NoValue and not options:
-        if x2._d is _float64 and _float64 in _arrays and x2._t.is_cpu and not _devices.used:
-            if type(x1) is float or -_whole <= x1 <= _whole:
-                return _wrap(_torch(_double(x1), x2._t))
-        elif type(x1) is int and x2._d is _int64 and _int64 in _arrays and x2._t.is_cpu and -(2**63) < x1 < 2**63:
-            if not _devices.used:
-                return _wrap(_torch(_integer(x1), x2._t))
-    if type(x1) in _floats and type(x2) in _floats and out is _NoValue and not options and _float64 in _arrays:
-        if not _devices.used and not _tracing():
-            try:
-                n = _of_numbers(x1, x2)
-            except ArithmeticError:  # which Python refuses
-                n = None
+        if d in _arrays and x1._t.is_cpu and not _devices.used:
+            n = _beside(x2._n if type(x2) in _hosts and x2._d is d and not _tracing() else x2, d)
             if n is not None:
-                return _bools[n] if type(n) is bool else _on_host(_Float, n)
+                return _wrap(_torch(x1._t, n))
+    elif type(x2) is _Array and out is _NoValue and not options:
+        d = x2._d
+        if d in _arrays and x2._t.is_cpu and not _devices.used:
+            n = _beside(x1._n if type(x1) in _hosts and x1._d is d and not _tracing() else x1, d)
+            if n is not None:
+                return _wrap(_torch(n, x2._t))
     if type(x1) in _carried and out is _NoValue and not options and x1._d in _arrays and not _tracing():
         if type(x2) in _carried and x1._d is x2._d:
             return _wrap(_torch(x1._t, x2._t))
         if type(x2) is float and x1._d is _float64 and not _devices.used and x1._t.is_cpu:
             return _wrap(_torch(x1._t, _double(x2)))
-    if type(x1) in _integers and type(x1) is type(x2) and out is _NoValue and not options and not _tracing():
-        n = _of_integers(x1._n, x2._n)
-        return _bools[n] if type(n) is bool else _on_host(type(x1), n)
     return self._general((x1, x2), out, more, options)
 """,
 }
@@ -209,10 +194,11 @@ def operator(self, other):
             return _slow(self, other)
         other = other._n if kind in _hosts and not _tracing() else other._t
     elif kind is int and d in _narrow and 0 <= other <= 127:
-        pass
+        if d in _keeps and type(self._t) is _Tensor and self._t.is_cpu:
+            other = _kept(other, d)
     elif kind not in _numbers or d not in _numbers[kind] or other > _highest:
         return _slow(self, other)
-    elif d in _keeps and type(self._t) is _Tensor and self._t.is_cpu and other >= -_highest:
+    elif d in _keeps and type(self._t) is _Tensor and self._t.is_cpu and -_keeps[d] <= other <= _keeps[d]:
         other = _kept(other, d)
     try:
         r = None
@@ -271,7 +257,7 @@ def operator(self, other):
         if type(given) is not _Tensor or given.requires_grad:
             return _slow(self, other)
     elif kind in _numbers and d in _numbers[kind] and other <= _highest:
-        kept = d in _keeps and self._t.is_cpu and other >= -_highest
+        kept = d in _keeps and self._t.is_cpu and -_keeps[d] <= other <= _keeps[d]
         given = _kept(other, d) if kept else other
     elif kind in _hosts and d is other._d and d in _arrays and not _tracing():
         given = other._n

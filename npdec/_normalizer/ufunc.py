@@ -27,10 +27,9 @@ from npdec._decomposed.size_warnings import of_what_stays
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._dtypes.dtype import SCALARS
 from npdec._impl import _devices, _util, dtypes_impl
-from npdec._impl._numbers import OF_INTEGERS, OF_NUMBERS
 from npdec._law import law
 from npdec._normalizer import at as _at
-from npdec._normalizer import call_options, loops, methods, ordinary_calls
+from npdec._normalizer import call_options, loops, methods, number_calls, ordinary_calls
 from npdec._normalizer.sources import CALL_OF_PYTHON, CALL_OF_TORCH, CALLS, of_many
 from npdec._torch.tracing import tracing
 from npdec.exceptions import AbsentDTypeError
@@ -338,17 +337,11 @@ def make_ufunc(kernel: Callable[..., Any], spec: Spec, parameters: tuple[Paramet
         "_torch": function,
         "_bare": bare,
         "_float64": torch.float64,
-        "_floats": frozenset({float, SCALARS[torch.float64]} if spec.torch in OF_NUMBERS else ()),
-        "_of_numbers": OF_NUMBERS.get(spec.torch),
-        "_integers": frozenset(wrap.INTEGERS if spec.torch in OF_INTEGERS else ()),
-        "_of_integers": OF_INTEGERS.get(spec.torch),
-        "_Float": SCALARS[torch.float64],
-        "_bools": wrap.BOOLS,
-        "_on_host": wrap.on_host,
-        "_whole": dtypes_impl.WHOLE,
+        "_kinds": number_calls.kinds(),
+        "_calls": (number_calls.Calls if len(parameters) == 1 else number_calls.CallsBeside)(spec),
+        "_fp_state": fp_state,
+        "_beside": dtypes_impl.kept_beside,
         "_double": functools.partial(dtypes_impl.kept, dtype=torch.float64),
-        "_integer": functools.partial(dtypes_impl.kept, dtype=torch.int64),
-        "_number": functools.partial(torch.scalar_tensor, dtype=torch.float64),
         "_int64": torch.int64,
         "_devices": _devices,
         "_arrays": fp_state.guarded(arrays),

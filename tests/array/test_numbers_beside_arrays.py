@@ -62,6 +62,21 @@ def test_numbers_beside_arrays(dtype: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", list(ARRAYS))
+def test_scalars_beside_arrays_of_their_dtype(dtype: str) -> None:
+    for name, turned in itertools.product(UFUNCS, (False, True)):
+        for number in [*ARRAYS[dtype], *ARRAYS[dtype]]:
+
+            def call(library: Any) -> Any:
+                x = library.array(ARRAYS[dtype], dtype=dtype)
+                scalar = x.dtype.type(number)  # noqa: B023
+                return _function(name, library)(*((scalar, x) if turned else (x, scalar)))  # noqa: B023
+
+            if name in ("maximum", "minimum", "fmax") and number == 0:
+                continue  # which of two equal zeros an extreme is, NumPy leaves open
+            assert _tried(lambda: call(np)) == _tried(lambda: call(numpy)), (name, number, turned)
+
+
+@pytest.mark.parametrize("dtype", list(ARRAYS))
 def test_numbers_in_place(dtype: str) -> None:
     for function, number in itertools.product(IN_PLACE, [*NUMBERS, *NUMBERS]):
 
@@ -101,10 +116,12 @@ def test_numbers_written_by_keys(dtype: str) -> None:
 
 
 def test_choices_of_numbers() -> None:
-    for x, y in itertools.product([*NUMBERS[:12], numpy.arange(3.0), numpy.arange(3)], repeat=2):
+    arrays = [numpy.arange(3).astype(dtype) for dtype in ("float64", "float32", "int64", "int32", "bool")]
+    for x, y in itertools.product([*NUMBERS[:14], *arrays, *(x[1] for x in arrays)], repeat=2):
 
         def call(library: Any) -> Any:
             sides = [library.array(side) if isinstance(side, numpy.ndarray) else side for side in (x, y)]  # noqa: B023
+            sides = [getattr(library, type(s).__name__)(s) if isinstance(s, numpy.generic) else s for s in sides]
             return library.where(library.array([True, False, True]), *sides)
 
         assert _tried(lambda: call(np)) == _tried(lambda: call(numpy)), (x, y)

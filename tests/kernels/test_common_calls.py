@@ -16,7 +16,13 @@ NUMBERS = (
     0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, 2.5, -2.5, 3.3, -7.7, 2.0**52 + 0.5, 1e16 + 2, 1e308, -1e308, 5e-324,
     math.inf, -math.inf, math.nan,
 )  # fmt: skip
-UFUNCS = [value for value in vars(np).values() if isinstance(value, np.ufunc) and value._torch in OF_NUMBERS]
+OPERATORS = {"add", "sub", "mul", "truediv", "floordiv", "mod", "neg", "pos", "abs", "lt", "le", "gt", "ge", "eq", "ne"}
+UFUNCS = [
+    value
+    for value in vars(np).values()
+    if isinstance(value, np.ufunc)
+    and (value._torch in OF_NUMBERS or value.__name__ in OF_NUMBERS or value.__kernel__.__npdec__.operator in OPERATORS)
+]
 UFUNCS = sorted({function.__name__: function for function in UFUNCS}.values(), key=lambda function: function.__name__)
 
 
