@@ -51,6 +51,9 @@ def is_of_one_axis(key: Any) -> bool:
     return [torch.Tensor] == [type(item) for item in items if item is not None and type(item) is not slice]
 
 
+_LAST_AXES = (-4, -3, -2, -1)
+
+
 def _from_the_end(dims: Iterable[int], ndim: int) -> list[int]:
     """Axes counted from the end, which one more leading axis does not move."""
     return [dim if dim < 0 else dim - ndim for dim in dims]
@@ -58,8 +61,11 @@ def _from_the_end(dims: Iterable[int], ndim: int) -> list[int]:
 
 def reduced(func: Function, ndim: int, args: Any, kwargs: dict[str, Any], value: Any) -> Function | None:
     """sum, mean: over an axis, axes, or all."""
-    if not set(kwargs) <= {"dim", "keepdim", "dtype"} or not ndim:
+    if not ndim or (kwargs and not set(kwargs) <= {"dim", "keepdim", "dtype"}):
         return None
+    if not args and not kwargs:
+        every = _LAST_AXES[-ndim:] if ndim <= len(_LAST_AXES) else tuple(range(-ndim, 0))
+        return lambda c: func(c, every)
     dims = args[0] if args else kwargs.get("dim")
     if isinstance(dims, int):
         dims = (dims,)
