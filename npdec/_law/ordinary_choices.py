@@ -85,13 +85,14 @@ def _shared(
     """What each component has of a jump, as `npdec._law.jumps` shares it, where the components add up to the step, and
     do not cancel; else None. `size` is given if the function moves beside its jumps as well."""
     if size is None and not jump.any():
-        return components.new_zeros((len(components), *jump.shape))
+        return components.new_zeros((components.shape[0], *jump.shape))
     if chunk.get() is not None:
         need_all()
     graph = components.requires_grad or jump.requires_grad or step.requires_grad
-    alike = jump.numel() == step.numel() and components.numel() == len(components) * jump.numel()
-    if alike and 0 < components.numel() <= _FEW and components.is_cpu and not graph:
-        found = _multiplier_of_few(jump, step, components, size)
+    count = components.shape[0] * jump.numel()
+    if 0 < count <= _FEW and jump.shape == step.shape and components.is_cpu and not graph:
+        every = components if components.numel() == count else components.expand(components.shape[0], *jump.shape)
+        found = _multiplier_of_few(jump, step, every, size)
         if found is None:
             return None
         made = components * found
@@ -102,7 +103,7 @@ def _shared(
     eps = info.eps
     known = (step - total).abs() <= _ROUNDINGS * eps * gross  # of what rounding alone has moved the general way knows
     known &= total.abs() > max(1 / STEEP, eps**0.5) * gross
-    if size is not None and len(components) == 1:
+    if size is not None and components.shape[0] == 1:
         known &= total.abs() > _ROUNDINGS * eps * size
     if not bool((known | (still if size is None else still & (gross == 0))).all()):
         return None
@@ -122,7 +123,7 @@ def _multiplier_of_few(
 ) -> torch.Tensor | None:
     """What each component of an element is multiplied with, on the host, sooner than by one call of torch
     for each step: as `_shared` finds it; None where it finds none."""
-    info, count = torch.finfo(components.dtype), len(components)
+    info, count = torch.finfo(components.dtype), components.shape[0]
     columns = zip(*components.reshape(count, -1).tolist(), strict=True)
     sizes = None if size is None else size.reshape(-1).tolist()
     multipliers = []

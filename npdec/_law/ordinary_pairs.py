@@ -47,7 +47,7 @@ class Pair(NamedTuple):
         """The result of a function, to whose shape the components broadcast."""
         value = func(*self.values)
         if value.shape != components.shape[1:]:
-            components = components.expand(len(components), *value.shape).clone()
+            components = components.expand(components.shape[0], *value.shape).clone()
         return made_of(value, func(*self.residuals), components, self.like, self.labels)
 
 
@@ -74,7 +74,7 @@ def pair_of(args: Sequence[Any], apart: bool = False) -> Pair | None:
     if parts is None:
         return None
     return Pair(
-        (a.value, b.value), residuals, parts, labels, a, parts[0] is a.components and len(parts[0]) < len(labels)
+        (a.value, b.value), residuals, parts, labels, a, parts[0] is a.components and parts[0].shape[0] < len(labels)
     )
 
 
@@ -100,7 +100,7 @@ def _fit(shape: Sequence[int], other: Sequence[int]) -> bool:
 def _with_axes(components: torch.Tensor, axes: int) -> torch.Tensor:
     """Components as those of a tensor with so many axes at least."""
     missing = axes + 1 - components.ndim
-    return components.reshape(len(components), *[1] * missing, *components.shape[1:]) if missing > 0 else components
+    return components.reshape(components.shape[0], *[1] * missing, *components.shape[1:]) if missing > 0 else components
 
 
 def _raised(x: DecomposedTensor, other: Any) -> torch.Tensor:

@@ -33,7 +33,7 @@ from npdec._law.quadrature import tolerance
 from npdec._law.quadrature_nodes import gauss_legendre
 from npdec._rules.normalisation import apply_operator
 from npdec._rules.rule import rule
-from npdec._rules.softmax_of_few import digits_of, few_nodes, of_a_row
+from npdec._rules.softmax_of_few import digits_of, few_nodes, of_rows
 from npdec._torch.functorch import mapped
 from npdec._torch.tracing import tracing
 from npdec.exceptions import DecompositionWarning
@@ -312,7 +312,7 @@ def _along(x: torch.Tensor, dim: int) -> list[int]:
     return [dim % x.ndim] if x.ndim else []
 
 
-@rule(torch.softmax, torch.Tensor.softmax, torch.special.softmax, along=axes_named, short=of_a_row(log=False))
+@rule(torch.softmax, torch.Tensor.softmax, torch.special.softmax, along=axes_named, short=of_rows(log=False))
 def _softmax(func: Function, x: Any, dim: int, dtype: torch.dtype | None = None) -> Any:
     return _of_axis("softmax", x, dim, lambda t: func(t, dim, dtype=dtype))
 
@@ -322,14 +322,14 @@ def _softmax(func: Function, x: Any, dim: int, dtype: torch.dtype | None = None)
     torch.Tensor.log_softmax,
     torch.special.log_softmax,
     along=axes_named,
-    short=of_a_row(log=True),
+    short=of_rows(log=True),
 )
 def _log_softmax(func: Function, x: Any, dim: int, dtype: torch.dtype | None = None) -> Any:
     return _of_axis("log_softmax", x, dim, lambda t: func(t, dim, dtype=dtype))
 
 
-@rule(F.softmax, along=axes_named, short=of_a_row(log=False))
-@rule(F.log_softmax, along=axes_named, short=of_a_row(log=True))
+@rule(F.softmax, along=axes_named, short=of_rows(log=False))
+@rule(F.log_softmax, along=axes_named, short=of_rows(log=True))
 def _functional(
     func: Function, x: Any, dim: int | None = None, _stacklevel: int = 3, dtype: torch.dtype | None = None
 ) -> Any:

@@ -1,4 +1,4 @@
-"""softmax and log_softmax of ordinary calls (`npdec._law.ordinary`) with a row of a few numbers: the nodes of
+"""softmax and log_softmax of ordinary calls (`npdec._law.ordinary`) of a few numbers: the nodes of
 `npdec._rules.softmax`, in as few calls of torch as there can be."""
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from npdec._law.ordinary import Form, built, is_ordinary
 from npdec._law.quadrature import tolerance
 from npdec._law.quadrature_nodes import gauss_legendre
 
-__all__ = ["digits_of", "few_nodes", "of_a_row"]
+__all__ = ["digits_of", "few_nodes", "of_rows"]
 
 Function = Callable[..., Any]
 _FEW = 8  # nodes that all rows may have
-_HANDFUL = 32  # numbers of a row
+_HANDFUL = 64  # numbers
 _NEAR = 16.0  # from zero, where numbers keep their digits though nothing is subtracted from them
 
 
@@ -44,7 +44,7 @@ def _rule(n: int, dtype: torch.dtype) -> tuple[torch.Tensor, torch.Tensor]:
     return times, weights
 
 
-def of_a_row(log: bool) -> Form:
+def of_rows(log: bool) -> Form:
     """The form of softmax, or of log_softmax."""
 
     def form(func: Function, args: Sequence[Any], options: dict[str, Any] | None = None) -> Any:
@@ -52,40 +52,53 @@ def of_a_row(log: bool) -> Form:
         if not is_ordinary(x) or not _is_plain(x, args, options or {}):
             return NotImplemented
         value, residual, components = x.value, x.residual, x.components
-        here = settings.get()
-        if here.frozen_attention or (
-            torch.is_grad_enabled() and any(t.requires_grad for t in (value, residual, components))
-        ):
+        graph = value.requires_grad or residual.requires_grad or components.requires_grad
+        if settings.get().frozen_attention or (graph and torch.is_grad_enabled()):
             return NotImplemented
-        ends, starts = value.tolist(), residual.tolist()
-        if not all(-_NEAR <= u <= _NEAR for u in (*ends, *starts)):
-            return NotImplemented
-        moves = [u - r for u, r in zip(ends, starts, strict=True)]
-        count = few_nodes(max(moves) - min(moves), tolerance(value.dtype))
+        longest = 0.0
+        for ends, starts in zip(_rows(value), _rows(residual), strict=True):
+            if not all(-_NEAR <= u <= _NEAR for u in ends) or not all(-_NEAR <= u <= _NEAR for u in starts):
+                return NotImplemented
+            moves = [u - r for u, r in zip(ends, starts, strict=True)]
+            longest = max(longest, max(moves) - min(moves))
+        count = few_nodes(longest, tolerance(value.dtype))
         if not count:
             return NotImplemented
         made = [func(t, *args[1:], **options) if options else func(t, *args[1:]) for t in (value, residual)]
         times, weights = _rule(count, value.dtype)
-        p = torch.softmax(torch.addcmul(residual, times, value - residual), -1)
+        p = torch.softmax(torch.addcmul(residual.unsqueeze(-2), times, (value - residual).unsqueeze(-2)), -1)
         weighted = p * weights
-        mean = weighted.sum(0)
-        numbers = mean.tolist()
-        top = numbers.index(max(numbers))
-        # What is the same for the whole row vanishes exactly.
-        components = components - components[:, top : top + 1]
-        if log:
-            components = components - torch.mv(components, mean).unsqueeze(1)
+        mean = weighted.sum(-2)
+        # What is the same for a whole row vanishes exactly.
+        if value.ndim == 1:
+            numbers = mean.tolist()
+            top = numbers.index(max(numbers))
+            components = components - components[:, top : top + 1]
         else:
-            components = torch.addmm(components * mean, components, torch.mm(p.t(), weighted), alpha=-1)
-        return built(made[0], made[1], components, x.labels)
+            place = mean.argmax(-1, keepdim=True)
+            components = components - components.gather(-1, place.expand(components.shape[0], *place.shape))
+        if log:
+            passed = components - (components * mean).sum(-1, keepdim=True)
+        elif value.ndim == 1:
+            passed = torch.addmm(components * mean, components, torch.mm(p.t(), weighted), alpha=-1)
+        else:
+            across = torch.bmm(components.transpose(0, 1), torch.bmm(p.mT, weighted))
+            passed = components * mean - across.transpose(0, 1)
+        return built(made[0], made[1], passed, x.labels)
 
     return form
 
 
+def _rows(x: torch.Tensor) -> list[list[float]]:
+    numbers: Any = x.tolist()
+    return [numbers] if x.ndim == 1 else numbers
+
+
 def _is_plain(x: Any, args: Sequence[Any], options: dict[str, Any]) -> bool:
-    """Whether the call is of the only axis of a few numbers on the host, in their dtype."""
+    """Whether the call is of the last axis of a few numbers on the host, in their dtype."""
     value = x.value
-    if value.ndim != 1 or not 0 < value.numel() <= _HANDFUL or not value.is_cpu:
+    axes = value.ndim
+    if not 1 <= axes <= 2 or not 0 < value.numel() <= _HANDFUL or not value.is_cpu:
         return False
     dim = args[1] if len(args) == 2 else options.get("dim")
-    return len(args) <= 2 and dim in (0, -1) and type(dim) is int and options.get("dtype") is None
+    return len(args) <= 2 and dim in (axes - 1, -1) and type(dim) is int and options.get("dtype") is None

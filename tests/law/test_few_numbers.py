@@ -213,6 +213,9 @@ def test_a_row_s_softmax(f, dtype):
     same(*both(f, t), digits=200 if dtype is torch.float32 else 20000)
     every = np.DecomposedTensor(t.value, t.value - 0.25, torch.full((1, 4), 0.25, dtype=dtype), ("all",))
     assert float(f(every).components.abs().max()) <= 8 * torch.finfo(dtype).eps  # a shift of the row moves nothing
+    table = torch.stack([t, t * 0.5 - 1, t[[3, 1, 0, 2]]])
+    same(*both(lambda u: torch.log_softmax(u, -1), table), digits=200 if dtype is torch.float32 else 20000)
+    same(*both(lambda u: torch.softmax(u, 1), table), digits=200 if dtype is torch.float32 else 20000)
     far = np.DecomposedTensor(t.value + 1e6, t.residual + 1e6, t.components, t.labels)
     same(*both(f, far), digits=1e5)
 
