@@ -26,6 +26,7 @@ __all__ = [
     "family",
     "is_settled",
     "link",
+    "link_ordinary",
     "link_results",
     "shares_memory",
 ]
@@ -60,18 +61,58 @@ def link(view: DecomposedTensor, source: DecomposedTensor) -> None:
         if not lazy and shares_memory(view.components, source.components):
             view.components = undisturbed(_copied, view.components)
         return
+    views = _enter(view, source)
+    views.lazy |= lazy
+    views.loose |= not (_is_like(view.residual, source.residual, source.value) and (lazy or _has_like(view, source)))
+
+
+def _enter(view: DecomposedTensor, source: DecomposedTensor) -> Views:
+    """The tensors over the memory of `source`, to which `view` belongs from now on."""
     views = family(source)
     if view.views is views:
-        return
+        return views
     if view.views is not None:
         view.views.call_in()
     view.views = views
     views.append(ref(view))
-    views.lazy |= lazy
-    views.loose |= not (_is_like(view.residual, source.residual, source.value) and (lazy or _has_like(view, source)))
     if len(views) > views.limit:
         views[:] = [member for member in views if member() is not None]
         views.limit = max(16, 2 * len(views))
+    return views
+
+
+def _are_views(view: DecomposedTensor, source: DecomposedTensor) -> bool:
+    """Whether the parts are views of those of `source`, which lie by rows, as its value does."""
+    residual, components = source.residual, source.components
+    if not (residual.is_contiguous() and components.is_contiguous()):
+        return False
+    base, bases = view.residual._base, view.components._base
+    return (
+        base is not None
+        and bases is not None
+        and (base is residual or base is residual._base)
+        and (bases is components or bases is components._base)
+    )
+
+
+def link_ordinary(view: DecomposedTensor, source: DecomposedTensor) -> None:
+    """As `link`, of tensors with components, outside of the transforms of torch.func: told sooner where torch's bases
+    of views tell it."""
+    value, its = view.value, source.value
+    base, residual, components = value._base, view.residual, view.components
+    if base is None:
+        fresh = residual._base is None and components._base is None and value is not its
+        if fresh and not (value.is_inference() or residual is source.residual or components is source.components):
+            return
+    elif (base is its or base is its._base) and its.is_contiguous() and _are_views(view, source):
+        views = source.views
+        if views is not None and view.views is None and len(views) < views.limit:
+            view.views = views
+            views.append(ref(view))
+        else:
+            _enter(view, source)
+        return
+    link(view, source)
 
 
 def link_results(result: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> None:

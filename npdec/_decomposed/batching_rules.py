@@ -51,6 +51,9 @@ def is_of_one_axis(key: Any) -> bool:
     return [torch.Tensor] == [type(item) for item in items if item is not None and type(item) is not slice]
 
 
+_LAST_AXES = (-4, -3, -2, -1)
+
+
 def _from_the_end(dims: Iterable[int], ndim: int) -> list[int]:
     """Axes counted from the end, which one more leading axis does not move."""
     return [dim if dim < 0 else dim - ndim for dim in dims]
@@ -58,8 +61,11 @@ def _from_the_end(dims: Iterable[int], ndim: int) -> list[int]:
 
 def reduced(func: Function, ndim: int, args: Any, kwargs: dict[str, Any], value: Any) -> Function | None:
     """sum, mean: over an axis, axes, or all."""
-    if not set(kwargs) <= {"dim", "keepdim", "dtype"} or not ndim:
+    if not ndim or (kwargs and not set(kwargs) <= {"dim", "keepdim", "dtype"}):
         return None
+    if not args and not kwargs:
+        every = _LAST_AXES[-ndim:] if ndim <= len(_LAST_AXES) else tuple(range(-ndim, 0))
+        return lambda c: func(c, every)
     dims = args[0] if args else kwargs.get("dim")
     if isinstance(dims, int):
         dims = (dims,)
@@ -77,7 +83,13 @@ def of_axes(first: int, last: int, default: tuple[int, ...] = ()) -> Function:
 
     def form(func: Function, ndim: int, args: Any, kwargs: dict[str, Any], value: Any) -> Function | None:
         given = (*args, *default[len(args) - first :]) if len(args) < last else args
-        if not ndim or kwargs or len(given) < last or not all(type(dim) is int for dim in given[first:last]):
+        if not ndim or kwargs or len(given) < last:
+            return None
+        if last - first == 1 and type(given[first]) is int:
+            its = given[first]
+            axis, leading, trailing = its if its < 0 else its - ndim, given[:first], given[last:]
+            return lambda c: func(c, *leading, axis, *trailing)
+        if not all(type(dim) is int for dim in given[first:last]):
             return None
         axes = _from_the_end(given[first:last], ndim)
         before, after = given[:first], given[last:]
@@ -105,7 +117,7 @@ def flipped(func: Function, ndim: int, args: Any, kwargs: dict[str, Any], value:
 
 def taken(func: Function, ndim: int, args: Any, kwargs: dict[str, Any], value: Any) -> Function | None:
     index = kwargs.get("index", args[0] if args else None)  # of which torch.vmap warns that it is slow
-    return lambda c: c.reshape(len(c), c.shape[1:].numel())[:, index]
+    return lambda c: c.reshape(c.shape[0], c.shape[1:].numel())[:, index]
 
 
 def unsqueezed(func: Function, ndim: int, args: Any, kwargs: dict[str, Any], value: Any) -> Function | None:
@@ -116,10 +128,13 @@ def unsqueezed(func: Function, ndim: int, args: Any, kwargs: dict[str, Any], val
 
 
 def reshaped(func: Function, ndim: int, args: Any, kwargs: dict[str, Any], value: Any) -> Function | None:
-    if not isinstance(value, torch.Tensor) or any(isinstance(arg, torch.dtype) for arg in (*args, *kwargs.values())):
+    if not isinstance(value, torch.Tensor):
         return None
+    for arg in (*args, *kwargs.values()) if kwargs else args:
+        if isinstance(arg, torch.dtype):
+            return None
     shape = tuple(value.shape)
-    return lambda c: c.reshape(len(c), *shape)
+    return lambda c: c.reshape(c.shape[0], *shape)
 
 
 def indexed(func: Function, ndim: int, args: Any, kwargs: dict[str, Any], value: Any) -> Function | None:
@@ -135,7 +150,7 @@ def swapped(func: Function, ndim: int, args: Any, kwargs: dict[str, Any], value:
 
 def expanded(func: Function, ndim: int, args: Any, kwargs: dict[str, Any], value: Any) -> Function | None:
     shape, more = tuple(value.shape), value.ndim - ndim
-    return lambda c: c.reshape(len(c), *[1] * more, *c.shape[1:]).expand(len(c), *shape)
+    return lambda c: c.reshape(c.shape[0], *[1] * more, *c.shape[1:]).expand(c.shape[0], *shape)
 
 
 def moved(func: Function, ndim: int, args: Any, kwargs: dict[str, Any], value: Any) -> Function | None:
@@ -211,7 +226,7 @@ def rolled(func: Function, ndim: int, args: Any, kwargs: dict[str, Any], value: 
     if not ndim:
         return torch.clone
     if not dims:
-        return lambda c: c.reshape(len(c), c.shape[1:].numel()).roll(shifts, 1).reshape(c.shape)
+        return lambda c: c.reshape(c.shape[0], c.shape[1:].numel()).roll(shifts, 1).reshape(c.shape)
     axes = _from_the_end(dims, ndim)
     return lambda c: c.roll(shifts, axes)
 
@@ -232,11 +247,11 @@ def repeated(func: Function, ndim: int, args: Any, kwargs: dict[str, Any], value
         return None
     more = max(len(counts) - ndim, 0)
     every = (1, *[1] * (ndim - len(counts)), *counts)
-    return lambda c: c.reshape(len(c), *[1] * more, *c.shape[1:]).repeat(every)
+    return lambda c: c.reshape(c.shape[0], *[1] * more, *c.shape[1:]).repeat(every)
 
 
 def gathered(func: Function, ndim: int, args: Any, kwargs: dict[str, Any], value: Any) -> Function | None:
     if kwargs or len(args) != 2 or type(args[0]) is not int or not ndim:
         return None
     axis, index = args[0] if args[0] < 0 else args[0] - ndim, args[1]
-    return lambda c: c.gather(axis, index.expand(len(c), *index.shape))
+    return lambda c: c.gather(axis, index.expand(c.shape[0], *index.shape))

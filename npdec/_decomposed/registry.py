@@ -73,6 +73,8 @@ class Trait:
     BLIND: Final = 1 << 27  # looks at no number: shapes, dtypes, memory
     SELECT: Final = 1 << 28  # each element of the result is an element of the first argument
 
+    FRESH: Final = 1 << 29  # the result has memory of its own, whatever the argument
+
     SCALE: Final = MULTIPLY | DIVIDE
     REDUCTION: Final = SUM | MEAN
     ARITHMETIC: Final = ADD | SUBTRACT | SUBTRACT_FROM

@@ -25,6 +25,7 @@ from npdec._impl._storage import laid_out_alike
 from npdec._show import methods, summary
 from npdec._torch.functorch import is_wrapped
 from npdec._torch.interrupts import undisturbed
+from npdec._torch.patch_dynamo import patch_dynamo
 from npdec._torch.tracing import Nested, carrier, constant_when_traced, tracing
 
 __all__ = [
@@ -134,6 +135,8 @@ class DecomposedTensor(torch.Tensor):
             )
         if not dispatch.filled:
             first_use.value()
+        if tracing():
+            patch_dynamo()
         self = carrier(value).as_subclass(cls)
         self.value = value
         self.residual = residual
@@ -320,9 +323,10 @@ def merged(labels: Labels, others: Labels) -> tuple[Labels, Sequence[int]]:
     if isinstance(labels, tuple) and isinstance(others, tuple):  # others are made when they are asked for, and let go
         # Labels that have been handed on are the same objects, and to compare those of inputs takes Python code.
         known = {id(label): i for i, label in enumerate(labels)}
-        places = [known.get(id(label), -1) for label in others]
-        if -1 not in places:
-            return labels, places
+        if not others or id(others[0]) in known:
+            places = [known.get(id(label), -1) for label in others]
+            if -1 not in places:
+                return labels, places
     count = len(labels)
     sources = {label.source if type(label) is InputLabel else None for label in others}
     if None not in sources and sources.isdisjoint({getattr(label, "source", None) for label in labels}):

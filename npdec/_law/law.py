@@ -49,8 +49,9 @@ from npdec._law.jumps import share_of_jump, stepped
 from npdec._law.mean_gradient import combined, mean_gradients
 from npdec._law.multilinear import linear, multilinear
 from npdec._law.named_rules import affine, current_rule
-from npdec._law.ordinary import Form, each, is_observed
+from npdec._law.ordinary import Form, is_observed
 from npdec._law.ordinary_forms import form_of
+from npdec._law.ordinary_linear import each
 from npdec._law.overrides_scope import scope
 from npdec._law.pack import pack
 from npdec._law.pointwise_call import OneOutput, PointwiseCall

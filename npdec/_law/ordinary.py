@@ -9,6 +9,7 @@ has follows from its tags and traits; the registry keeps it in the function's ro
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from typing import Any, NamedTuple
@@ -16,24 +17,22 @@ from typing import Any, NamedTuple
 import torch
 
 from npdec._decomposed import completeness, lazy_products, size_limits
-from npdec._decomposed.aliasing import link
 from npdec._decomposed.axes import narrowed
-from npdec._decomposed.batching_rules import is_basic, is_of_one_axis
 from npdec._decomposed.broadcast_residuals import materialised_residual
 from npdec._decomposed.registry import Trait
 from npdec._decomposed.settings import current as settings
 from npdec._decomposed.size_warnings import STEEP
 from npdec._decomposed.tensor import DecomposedTensor, Labels, merged, placed
-from npdec._impl._storage import shares_memory
 from npdec._law import ordinary_reverse
 from npdec._law.create_graph import graph_wanted
+from npdec._law.ordinary_slopes import ordinary_slope
 from npdec._law.overrides_scope import current as watched
-from npdec._law.secant import ordinary_slope
+from npdec._law.secant_of_few import HANDFUL
 from npdec._torch.functorch import is_transformed
 
 __all__ = [
-    "FACTORS", "FEW", "Form", "each", "has_elements", "instead", "is_moderate", "is_observed", "is_ordinary", "joined",
-    "kept_dtype", "layer", "made_of", "matmul", "of_one", "of_the_value", "pointwise", "rows_of", "single",
+    "FACTORS", "FEW", "Form", "built", "has_elements", "instead", "is_moderate", "is_observed", "is_ordinary",
+    "joined", "kept_dtype", "layer", "made_of", "matmul", "of_the_value", "pointwise", "rows_of", "single",
 ]  # fmt: skip
 
 Function = Callable[..., Any]
@@ -41,7 +40,10 @@ Form = Callable[..., Any]  # of the function, its arguments, and options by name
 FACTORS = (torch.Tensor, torch.nn.Parameter)
 _NUMBERS = frozenset({float, int, bool, str, type(None)})
 FEW = 2**12  # elements of a residual that are as well computed as they are seen to be equal
-_as_subclass = torch.Tensor.as_subclass
+# Looked up once: these names are read in every call.
+_Tensor, _as_subclass = torch.Tensor, torch.Tensor.as_subclass
+_REAL = (torch.float64, torch.float32)
+_follows_forward_mode = torch._C._is_fwd_grad_enabled
 
 
 def is_observed() -> bool:
@@ -51,21 +53,22 @@ def is_observed() -> bool:
         or completeness.current.get() is not None
         or graph_wanted.get()
         or is_transformed()
-        or not torch._C._is_fwd_grad_enabled()
+        or not _follows_forward_mode()
     )
 
 
 def is_ordinary(x: Any) -> bool:
     """Whether a tensor is a decomposed one of real numbers in single or double precision, with few dense components."""
-    if type(x) is not DecomposedTensor or x.reverse or x.kept is not None or len(x.labels) >= size_limits.MANY:
+    if type(x) is not DecomposedTensor or x.reverse or x.kept is not None or x.origin is not None:
         return False
     value = x.value
+    dtype = value.dtype
     return (
-        type(value) is torch.Tensor
-        and value.dtype in (torch.float64, torch.float32)
+        dtype in _REAL
+        and x.components.dtype is dtype
+        and type(value) is _Tensor
+        and len(x.labels) < size_limits.MANY
         and not value.is_meta
-        and x.components.dtype is value.dtype
-        and x.origin is None
     )
 
 
@@ -76,13 +79,19 @@ def made_of(
     like: DecomposedTensor,
     labels: Labels | None = None,
 ) -> Any:
-    """The decomposed tensor of parts that fit together, under the labels of `like` or others."""
-    if not value.dtype is like.value.dtype is components.dtype:
+    """The decomposed tensor of parts that fit together, under the labels of `like` or others (`built`)."""
+    dtype = value.dtype
+    if dtype is not components.dtype or dtype is not like.value.dtype:
         return NotImplemented
+    return built(value, residual, components, like.labels if labels is None else labels)
+
+
+def built(value: torch.Tensor, residual: torch.Tensor, components: torch.Tensor, labels: Labels) -> Any:
+    """The same of parts that are known to be of one dtype. The residual has as many axes as the value, and may be one
+    of rows that are equal."""
     made: Any = _as_subclass(value, DecomposedTensor)
-    made.value, made.components = value, components
-    made.labels = like.labels if labels is None else labels
-    made.residual = residual if residual.shape == value.shape else residual.expand(value.shape)
+    made.value, made.components, made.labels, count = value, components, labels, value.numel()
+    made.residual = residual if residual.numel() == count > 0 else residual.expand(value.shape)
     made.reverse = made.discrete = False
     made.origin = None
     return made
@@ -90,7 +99,9 @@ def made_of(
 
 def rows_of(x: DecomposedTensor) -> torch.Tensor:
     """The residual, one of the rows that are equal."""
-    return narrowed(x.residual, x.residual.ndim) if 0 in x.residual.stride() else x.residual
+    residual = x.residual
+    strides = residual.stride()
+    return residual[tuple([slice(None) if stride else slice(1) for stride in strides])] if 0 in strides else residual
 
 
 def has_elements(tensor: torch.Tensor) -> bool:
@@ -100,28 +111,17 @@ def has_elements(tensor: torch.Tensor) -> bool:
 
 def is_moderate(factor: torch.Tensor) -> bool:
     """Whether no contribution becomes a million times as large, infinite or NaN by a factor."""
+    if not factor.ndim:
+        return -STEEP <= factor.item() <= STEEP
+    if factor.ndim == 1 and factor.numel() <= HANDFUL and factor.is_cpu:
+        return math.hypot(*factor.tolist()) <= STEEP
     factor = factor.detach() if factor.requires_grad else factor
-    if factor.ndim:
-        factor = torch.linalg.vector_norm(factor)
-    return -STEEP <= factor.item() <= STEEP
+    return torch.linalg.vector_norm(factor).item() <= STEEP
 
 
 def of_the_value(func: Function, args: Sequence[Any]) -> Any:
     """What looks at no number: shapes, dtypes, memory."""
     return func(args[0].value) if len(args) == 1 and type(args[0]) is DecomposedTensor else NotImplemented
-
-
-def of_one(batch: Function, traits: int) -> Form:
-    """The form of a linear function of one, which has a rule for one more leading axis."""
-    return partial(_of_one, batch, traits)
-
-
-def each(func: Function, args: Sequence[Any]) -> Any:
-    """A linear function of each element."""
-    x = args[0]
-    if len(args) != 1 or not is_ordinary(x):
-        return NotImplemented
-    return _linked(made_of(func(x.value), func(rows_of(x)), func(x.components), x), x)
 
 
 def kept_dtype(func: Function, args: Sequence[Any], options: dict[str, Any] | None = None) -> Any:
@@ -156,7 +156,7 @@ def joined(func: Function, args: Sequence[Any]) -> Any:
     residuals = [t.residual if type(t) is DecomposedTensor else t for t in tensors]
     components = [_under(t, labels) for t in tensors]
     front = func(components, dim + 1 if dim >= 0 else dim)
-    return made_of(func(values, dim), func(residuals, dim), front, like, labels)
+    return built(func(values, dim), func(residuals, dim), front, labels)
 
 
 def _under(t: Any, labels: Labels) -> torch.Tensor:
@@ -169,67 +169,20 @@ def _under(t: Any, labels: Labels) -> torch.Tensor:
     return placed(components, merged(labels, t.labels)[1], len(labels))
 
 
-def _of_one(batch: Function, traits: int, func: Function, args: Sequence[Any]) -> Any:
-    x, *rest = args
-    reverse = not is_ordinary(x)
-    if (reverse and not ordinary_reverse.is_ordinary(x)) or DecomposedTensor in map(type, rest):
-        return NotImplemented
-    if traits & Trait.INDEX and not (is_basic(rest[0]) if reverse else is_of_one_axis(rest[0])):
-        return NotImplemented
-    value = func(x.value, *rest)
-    front = batch(func, x.value.ndim, rest, {}, value)
-    if front is None:
-        return NotImplemented
-    if reverse:
-        equal = not traits & Trait.STRIDED and 0 in x.residual.stride()
-        return NotImplemented if equal else ordinary_reverse.of_one(func, x, rest, value, front)
-    residual = _residual(func, x, rest, value, traits)
-    if residual is None:
-        return NotImplemented
-    components = front(x.components)
-    if type(value) is torch.Tensor:
-        return _linked(made_of(value, residual, components, x), x)
-    return tuple(_linked(made_of(*parts, x), x) for parts in zip(value, residual, components, strict=True))
-
-
-def _residual(func: Function, x: DecomposedTensor, rest: Sequence[Any], value: Any, traits: int) -> Any:
-    """The function of the residual, of which the elements that are one in memory remain so where that is simple; None
-    where that would pay."""
-    strides = x.residual.stride()
-    if 0 not in strides:
-        return func(x.residual, *rest)
-    if traits & Trait.SELECT and not any(strides) and x.residual.numel() and not shares_memory(value, x.value):
-        return x.residual.as_strided((), (), x.residual.storage_offset()).clone().expand(value.shape)
-    if traits & Trait.RESHAPE and not traits & Trait.STRIDED:
-        return x.residual.reshape(value.shape)  # torch makes no views of elements that are one in memory
-    if traits & (Trait.STRIDED | Trait.MOVE):
-        return func(x.residual, *rest)
-    return func(materialised_residual(x), *rest) if x.residual.numel() <= FEW else None
-
-
-def _linked(made: Any, x: DecomposedTensor) -> Any:
-    """What was made of x, which may look at its memory."""
-    if made is not NotImplemented:
-        link(made, x)
-    return made
-
-
 def matmul(func: Function, args: Sequence[Any]) -> Any:
     """Of decomposed rows with a constant vector or matrix, or of one with a decomposed vector or matrix."""
     if len(args) != 2:
         return NotImplemented
     x, other = args
-    behind = not is_ordinary(x)
+    behind = type(x) is not DecomposedTensor
     if behind:
         x, other = other, x
-    if not is_ordinary(x) or type(other) not in FACTORS:
+    if type(other) not in FACTORS or not is_ordinary(x):
         return NotImplemented
-    if (
-        not has_elements(other)
-        or not 1 <= other.ndim <= 2
-        or x.value.ndim < 1
-        or (x.value.ndim > 2 and (behind or other.numel() >= lazy_products.LARGE))
-    ):
+    axes, its = x.value.ndim, other.ndim
+    if not axes or not 1 <= its <= 2 or not has_elements(other):
+        return NotImplemented
+    if axes > 2 and (behind or other.numel() >= lazy_products.LARGE):
         return NotImplemented
     if other.dtype is not x.value.dtype or not is_moderate(other):
         return NotImplemented
@@ -243,8 +196,9 @@ def matmul(func: Function, args: Sequence[Any]) -> Any:
             components = torch.matmul(x.components, other if other.ndim == 1 else other.mT)
         return made_of(value, residual, components, x)
     # Of products with a vector torch adds up fewer rows in another order.
-    rows = narrowed(x.residual, x.value.ndim - 1) if other.ndim == 2 else materialised_residual(x)
-    return made_of(func(x.value, other), func(rows.contiguous(), other), torch.matmul(x.components, other), x)
+    rows = narrowed(x.residual, axes - 1) if its == 2 else materialised_residual(x)
+    value, residual = func(x.value, other), func(rows.contiguous(), other)
+    return built(value, residual, torch.matmul(x.components, other), x.labels)
 
 
 def layer(func: Function, args: Sequence[Any]) -> Any:
@@ -263,8 +217,9 @@ def layer(func: Function, args: Sequence[Any]) -> Any:
         return NotImplemented
     if reverse:
         return ordinary_reverse.layer(func, x, weight, bias)
-    value, row = func(x.value, weight, bias), narrowed(x.residual, x.value.ndim - 1)  # equal rows need one of them
-    return made_of(value, func(row, weight, bias), func(x.components, weight), x)
+    row = narrowed(x.residual, x.value.ndim - 1)  # equal rows need one of them
+    value, residual = func(x.value, weight, bias), func(row, weight, bias)
+    return made_of(value, residual, func(x.components, weight), x)
 
 
 class Single(NamedTuple):
@@ -341,7 +296,7 @@ def pointwise(
     if found is None:
         return NotImplemented
     fx, fr, multiplier, _ = found
-    return made_of(fx, fr, components * multiplier, x)
+    return built(fx, fr, components * multiplier, x.labels)
 
 
 def instead(own: Function) -> Form:

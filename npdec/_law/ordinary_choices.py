@@ -15,7 +15,7 @@ from npdec._decomposed.size_warnings import STEEP, has_few_digits, warn_of_digit
 from npdec._decomposed.tensor import DecomposedTensor, Labels, align
 from npdec._law.all_components import current as chunk
 from npdec._law.all_components import need_all
-from npdec._law.ordinary import Form, has_elements, is_moderate, is_ordinary, made_of, single
+from npdec._law.ordinary import Form, built, has_elements, is_moderate, is_ordinary, made_of, single
 from npdec._law.ordinary_pairs import is_constant, pair_of
 from npdec._torch.tracing import name_of
 
@@ -23,6 +23,7 @@ __all__ = ["chosen", "compared", "condition_of", "is_condition", "larger", "step
 
 Function = Callable[..., Any]
 _as_subclass = torch.Tensor.as_subclass
+_FEW = 64  # components of all elements that Python goes through sooner than torch
 _ROUNDINGS = 32  # between a step and the sum of its components (npdec._law.jumps)
 
 
@@ -64,6 +65,9 @@ def compared(func: Function, args: Sequence[Any]) -> Any:
         return NotImplemented
     value, residual = func(*pair.values), func(*pair.residuals)
     first, second = pair.components
+    if value.shape == residual.shape and torch.equal(value, residual):
+        nothing = pair.like.components.new_zeros((len(pair.labels), *value.shape))
+        return condition_of(value, residual, nothing, pair.labels)
     jump = value.to(pair.like.value.dtype) - residual.to(pair.like.value.dtype)
     if first is None or second is None:
         components = second if first is None else first
@@ -81,16 +85,25 @@ def _shared(
     """What each component has of a jump, as `npdec._law.jumps` shares it, where the components add up to the step, and
     do not cancel; else None. `size` is given if the function moves beside its jumps as well."""
     if size is None and not jump.any():
-        return components.new_zeros((len(components), *jump.shape))
+        return components.new_zeros((components.shape[0], *jump.shape))
     if chunk.get() is not None:
         need_all()
+    graph = components.requires_grad or jump.requires_grad or step.requires_grad
+    count = components.shape[0] * jump.numel()
+    if 0 < count <= _FEW and jump.shape == step.shape and components.is_cpu and not graph:
+        every = components if components.numel() == count else components.expand(components.shape[0], *jump.shape)
+        found = _multiplier_of_few(jump, step, every, size)
+        if found is None:
+            return None
+        made = components * found
+        return made if math.isfinite(made.sum().item()) else None
     given = components.detach()
     total, gross = given.sum(0), given.abs().sum(0)
     info, still = torch.finfo(jump.dtype), jump == 0
     eps = info.eps
     known = (step - total).abs() <= _ROUNDINGS * eps * gross  # of what rounding alone has moved the general way knows
     known &= total.abs() > max(1 / STEEP, eps**0.5) * gross
-    if size is not None and len(components) == 1:
+    if size is not None and components.shape[0] == 1:
         known &= total.abs() > _ROUNDINGS * eps * size
     if not bool((known | (still if size is None else still & (gross == 0))).all()):
         return None
@@ -103,6 +116,34 @@ def _shared(
             return None
     made = components * multiplier
     return made if math.isfinite(made.sum().item()) else None
+
+
+def _multiplier_of_few(
+    jump: torch.Tensor, step: torch.Tensor, components: torch.Tensor, size: torch.Tensor | None
+) -> torch.Tensor | None:
+    """What each component of an element is multiplied with, on the host, sooner than by one call of torch
+    for each step: as `_shared` finds it; None where it finds none."""
+    info, count = torch.finfo(components.dtype), components.shape[0]
+    columns = zip(*components.reshape(count, -1).tolist(), strict=True)
+    sizes = None if size is None else size.reshape(-1).tolist()
+    multipliers = []
+    for i, (move, length, column) in enumerate(
+        zip(jump.reshape(-1).tolist(), step.reshape(-1).tolist(), columns, strict=True)
+    ):
+        total, gross = sum(column), sum(map(abs, column))
+        known = abs(length - total) <= _ROUNDINGS * info.eps * gross
+        known = known and abs(total) > max(1 / STEEP, info.eps**0.5) * gross
+        if sizes is not None and count == 1:
+            known = known and abs(total) > _ROUNDINGS * info.eps * sizes[i]
+        if move:
+            if not known or not info.tiny / info.eps <= abs(move / total) <= info.max * info.eps:
+                return None
+            multipliers.append(move / total)
+        elif known or sizes is None or not gross:
+            multipliers.append(0.0)
+        else:
+            return None
+    return torch.tensor(multipliers, dtype=components.dtype).reshape(jump.shape)
 
 
 def condition_of(value: torch.Tensor, residual: torch.Tensor, components: torch.Tensor, labels: Labels) -> Any:
@@ -156,7 +197,8 @@ def _of_two(shares: Function, func: Function, args: Sequence[Any]) -> Any:
     assert second is not None
     if x.shape != y.shape:
         return NotImplemented
-    if torch.is_grad_enabled() and any(t.requires_grad for t in (x, y, r, s, first, second)):
+    graph = x.requires_grad or y.requires_grad or r.requires_grad or s.requires_grad
+    if torch.is_grad_enabled() and (graph or first.requires_grad or second.requires_grad):
         return NotImplemented
     value, residual = func(x, y), func(r, s)
     if type(value) is not torch.Tensor or value.shape != x.shape or value.dtype is not x.dtype:
@@ -170,7 +212,7 @@ def _of_two(shares: Function, func: Function, args: Sequence[Any]) -> Any:
     gross = by_x.abs() + by_y.abs()
     if has_few_digits(value.dtype) or not torch.linalg.vector_norm(gross).item() <= STEEP:
         warn_of_digits(name_of(func), gross, made, value, residual, reverse=False)
-    return made_of(value, residual, made, pair.like, pair.labels)
+    return built(value, residual, made, pair.labels)
 
 
 def stepwise_instead(places: Collection[int], shares: Function, own: Function) -> Form:

@@ -8,7 +8,7 @@ from typing import Any
 
 from npdec._decomposed.registry import Trait
 from npdec._impl.quotients_impl import in_both_orders
-from npdec._law import ordinary, ordinary_choices, ordinary_pairs
+from npdec._law import ordinary, ordinary_arithmetic, ordinary_choices, ordinary_linear, ordinary_pairs
 
 __all__ = ["form_of", "takes_options"]
 
@@ -25,12 +25,12 @@ def form_of(
         return ordinary.of_the_value
     if tags == {"Linear"}:
         if traits & Trait.ARITHMETIC:
-            return partial(ordinary_pairs.added, traits)
+            return ordinary_arithmetic.added(traits)
         if batch is None:
-            return ordinary.each if traits & Trait.ELEMENTWISE and traits & Trait.EACH else None
-        return ordinary.of_one(batch, traits)
+            return ordinary_linear.of_each(traits) if traits & Trait.ELEMENTWISE and traits & Trait.EACH else None
+        return ordinary_linear.of_one(batch, traits)
     if tags == {"Multilinear"} and traits & Trait.MULTIPLY:
-        return ordinary_pairs.product
+        return ordinary_arithmetic.product
     if tags == {"Multilinear"} and traits & Trait.MATMUL:
         return ordinary_pairs.matmul
     if traits & Trait.LAYER:
@@ -46,4 +46,4 @@ def form_of(
 def takes_options(form: Any) -> bool:
     """Whether a form takes numbers by name, as options of the function."""
     function = form.func if isinstance(form, partial) else form
-    return function in (ordinary.kept_dtype, ordinary.pointwise, ordinary_choices.stepwise)
+    return form is not None and "options" in function.__code__.co_varnames

@@ -1,11 +1,10 @@
-"""The law of ordinary calls with two arguments: sums, products, quotients.
+"""The law of ordinary calls with two arguments: products of matrices, and others by their mean gradients.
 
 Each argument is an ordinary decomposed tensor (`npdec._law.ordinary`), a plain tensor of its dtype, or a number.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
@@ -15,15 +14,14 @@ import torch
 from npdec._decomposed import size_limits
 from npdec._decomposed.axes import narrowed
 from npdec._decomposed.broadcast_residuals import materialised_residual
-from npdec._decomposed.registry import Trait
 from npdec._decomposed.settings import current as settings
-from npdec._decomposed.size_warnings import STEEP, half_of_digits, keeps_digits, warn_of_digits
+from npdec._decomposed.size_warnings import warn_of_digits
 from npdec._decomposed.tensor import DecomposedTensor, Labels, merged, placed
 from npdec._law import ordinary
 from npdec._law.ordinary import FACTORS, FEW, has_elements, is_moderate, is_ordinary, made_of, rows_of
 from npdec._torch.tracing import name_of
 
-__all__ = ["added", "by_means", "is_constant", "layer", "matmul", "midpoint", "pair_of", "product", "quotient"]
+__all__ = ["Pair", "by_means", "is_constant", "layer", "matmul", "midpoint", "pair_of"]
 
 Function = Callable[..., Any]
 _JUMP = 0.5  # no jump of an angle is smaller
@@ -45,19 +43,11 @@ class Pair(NamedTuple):
         """The components of a sum of two, of which these are the arguments' own."""
         return torch.cat((first, second)) if self.apart else first + second
 
-    def weighted(self, a: float, b: float) -> torch.Tensor:
-        """a times the components of the first, and b times those of the second."""
-        first, second = self.components
-        assert first is not None
-        assert second is not None
-        made = torch.mul(first, a)
-        return torch.cat((made, torch.mul(second, b))) if self.apart else made.add_(second, alpha=b)
-
     def made(self, func: Function, components: torch.Tensor) -> Any:
         """The result of a function, to whose shape the components broadcast."""
         value = func(*self.values)
         if value.shape != components.shape[1:]:
-            components = components.expand(len(components), *value.shape).clone()
+            components = components.expand(components.shape[0], *value.shape).clone()
         return made_of(value, func(*self.residuals), components, self.like, self.labels)
 
 
@@ -84,7 +74,7 @@ def pair_of(args: Sequence[Any], apart: bool = False) -> Pair | None:
     if parts is None:
         return None
     return Pair(
-        (a.value, b.value), residuals, parts, labels, a, parts[0] is a.components and len(parts[0]) < len(labels)
+        (a.value, b.value), residuals, parts, labels, a, parts[0] is a.components and parts[0].shape[0] < len(labels)
     )
 
 
@@ -110,7 +100,7 @@ def _fit(shape: Sequence[int], other: Sequence[int]) -> bool:
 def _with_axes(components: torch.Tensor, axes: int) -> torch.Tensor:
     """Components as those of a tensor with so many axes at least."""
     missing = axes + 1 - components.ndim
-    return components.reshape(len(components), *[1] * missing, *components.shape[1:]) if missing > 0 else components
+    return components.reshape(components.shape[0], *[1] * missing, *components.shape[1:]) if missing > 0 else components
 
 
 def _raised(x: DecomposedTensor, other: Any) -> torch.Tensor:
@@ -149,85 +139,9 @@ def is_constant(b: Any, like: torch.Tensor) -> bool:
     return type(b) in FACTORS and b.dtype is like.dtype and b.ndim <= like.ndim and has_elements(b)
 
 
-def _is_tame(factor: Any) -> bool:
-    """Whether a factor makes no contribution a million times as large."""
-    return is_moderate(factor) if isinstance(factor, torch.Tensor) else abs(factor) <= STEEP
-
-
-def _ends_in_number(args: Sequence[Any]) -> bool:
-    """Whether the second of two arguments is a number, which needs no look at shapes."""
-    return len(args) == 2 and (type(args[1]) is float or type(args[1]) is int)
-
-
-def _with_number(func: Function, args: Sequence[Any], of_components: float) -> Any:
-    """The function of an ordinary tensor and a number, which stands beside the components as `of_components`."""
-    x, number = args
-    components = func(x.components, of_components)
-    return made_of(func(x.value, number), func(rows_of(x), number), components, x)
-
-
-def added(traits: int, func: Function, args: Sequence[Any]) -> Any:
-    """a + b, a − b, b − a."""
-    if _ends_in_number(args) and is_ordinary(args[0]):
-        return _with_number(func, args, 0)
-    pair = pair_of(args, apart=True)
-    if pair is None:
-        return NotImplemented
-    first, second = pair.components
-    if first is None:
-        assert second is not None
-        components = second.neg() if traits & Trait.SUBTRACT else second.clone()
-    elif pair.apart:
-        assert second is not None
-        lessened = first.neg() if traits & Trait.SUBTRACT_FROM else first
-        components = torch.cat((lessened, second.neg() if traits & Trait.SUBTRACT else second))
-    else:
-        components = func(first, 0 if second is None else second)
-    return pair.made(func, components)
-
-
-def _numbers(pair: Pair) -> tuple[float, float, float, float] | None:
-    """The ends of two decomposed numbers in double precision that nobody differentiates, as Python's: of these the
-    multipliers are sooner found."""
-    given = (*pair.values, *pair.residuals, *pair.components)
-    for x in given:
-        if not isinstance(x, torch.Tensor) or x.requires_grad or x.dtype is not torch.float64:
-            return None
-    if any(x.ndim for x in given[:4]) or not pair.like.value.is_cpu:
-        return None
-    a, b, r, t = (x.item() for x in given[:4])
-    return a, b, r, t
-
-
-def product(func: Function, args: Sequence[Any]) -> Any:
-    """a b: each times the other's midpoint."""
-    if _ends_in_number(args) and is_ordinary(args[0]) and -STEEP <= args[1] <= STEEP:
-        return _with_number(func, args, args[1])
-    pair = pair_of(args, apart=True)
-    if pair is None:
-        return NotImplemented
-    first, second = pair.components
-    if first is None or second is None:
-        factor = pair.values[0 if first is None else 1]
-        if not _is_tame(factor):
-            return NotImplemented
-        return pair.made(func, func(second if first is None else first, factor))
-    ends = _numbers(pair)
-    if ends is not None:
-        a, b, r, t = ends
-        at_a, at_b = (a + r) / 2, (b + t) / 2
-        if abs(at_a) <= STEEP and abs(at_b) <= STEEP:
-            return pair.made(func, pair.weighted(at_b, at_a))
-    middle_a = midpoint(pair, 0)
-    middle_b = middle_a if args[1] is args[0] else midpoint(pair, 1)
-    if not is_moderate(middle_a) or not (middle_b is middle_a or is_moderate(middle_b)):
-        return NotImplemented
-    return pair.made(func, pair.together(func(first, middle_b), func(middle_a, second)))
-
-
 def matmul(func: Function, args: Sequence[Any]) -> Any:
     """A product of two vectors, matrices, or batches of these: each times the other's midpoint."""
-    if len(args) != 2 or not (is_ordinary(args[0]) and is_ordinary(args[1])):
+    if len(args) != 2 or type(args[0]) is not type(args[1]) or not (is_ordinary(args[0]) and is_ordinary(args[1])):
         return ordinary.matmul(func, args)
     a, b = args
     first, second = a.value.ndim, b.value.ndim
@@ -251,7 +165,7 @@ def matmul(func: Function, args: Sequence[Any]) -> Any:
 
 def layer(func: Function, args: Sequence[Any]) -> Any:
     """Rows times a decomposed weight, each times the other's midpoint, and a bias."""
-    if not 2 <= len(args) <= 3 or not (is_ordinary(args[0]) and is_ordinary(args[1])):
+    if not 2 <= len(args) <= 3 or type(args[1]) in FACTORS or not (is_ordinary(args[0]) and is_ordinary(args[1])):
         return ordinary.layer(func, args)
     x, weight = args[:2]
     bias: Any = args[2] if len(args) == 3 else None
@@ -325,67 +239,3 @@ def _has_graph(pair: Pair) -> bool:
 def midpoint(pair: Pair, i: int) -> torch.Tensor:
     """The middle of the path of one of the arguments."""
     return torch.lerp(pair.residuals[i], pair.values[i], 0.5)
-
-
-def quotient(func: Function, args: Sequence[Any]) -> Any:
-    """a / b: linear in a; in b the product of a with the reciprocal of b, whose slope is −1 / (x r)."""
-    if _ends_in_number(args) and is_ordinary(args[0]) and _divides(args[1]):
-        return _with_number(func, args, args[1])
-    pair = pair_of(args, apart=True)
-    if pair is None:
-        return NotImplemented
-    first, second = pair.components
-    if second is None:
-        divisor = pair.values[1]
-        if not _divides(divisor):
-            return NotImplemented
-        return pair.made(func, func(first, divisor))
-    if settings.get().rule != "affine":
-        return NotImplemented
-    ends = _numbers(pair)
-    if ends is not None and first is not None and ends[1] and ends[3]:
-        a, b, r, t = ends
-        at, over, steep = (a + r) / 2, (1 / b + 1 / t) / 2, 1 / b / t
-        moderate = abs(at) <= STEEP and abs(over) <= STEEP and abs(steep) <= STEEP
-        if moderate and 4 * over * over <= (half_of_digits(torch.float64) - 3) * abs(steep):  # as `_is_even`
-            return _finite(pair, func, pair.weighted(over, -at * steep))
-    after, before = torch.reciprocal(pair.values[1]), torch.reciprocal(pair.residuals[1])
-    steepness = torch.mul(after, before)
-    if first is None:
-        through = torch.mul(steepness, pair.values[0]).neg_()
-        if not _is_tame(pair.values[0]) or not is_moderate(steepness):
-            return NotImplemented
-        return _finite(pair, func, torch.mul(second, through))
-    middle, inverse = midpoint(pair, 0), torch.lerp(before, after, 0.5)
-    if not steepness.numel() or not is_moderate(middle) or not _is_even(pair, before, inverse, steepness):
-        return NotImplemented
-    first, second = torch.mul(first, inverse), torch.mul(second, steepness)
-    if pair.apart:
-        return _finite(pair, func, torch.cat((first, torch.mul(second, middle).neg_())))
-    return _finite(pair, func, first.addcmul_(middle, second, value=-1))
-
-
-def _is_even(pair: Pair, before: torch.Tensor, inverse: torch.Tensor, steepness: torch.Tensor) -> bool:
-    """Whether the mean reciprocal of a divisor and its steepness are moderate, and half of the digits are left whatever
-    is divided: the quotient q of the divisor's ends has |q| + 1 / |q| <= 4 inverse² / |steepness| + 2."""
-    size, (low, high) = torch.linalg.vector_norm(inverse).item(), steepness.aminmax()
-    least, most = low.item(), high.item()
-    if not (size <= STEEP and -STEEP <= least and most <= STEEP):
-        return False
-    least = max(least, -most)  # the least magnitude, or less than zero
-    return 4 * size * size <= (half_of_digits(steepness.dtype) - 3) * least or keeps_digits(pair.values[1], before)
-
-
-def _finite(pair: Pair, func: Function, components: torch.Tensor) -> Any:
-    """The result, unless a divisor has moved to infinity, where it has no slope."""
-    return pair.made(func, components) if math.isfinite(components.sum().item()) else NotImplemented
-
-
-def _divides(divisor: Any) -> bool:
-    """Whether a divisor is neither so small that something has to be said, nor infinite."""
-    if not isinstance(divisor, torch.Tensor):
-        return 1 / STEEP <= abs(divisor) < math.inf
-    if not divisor.numel():
-        return False
-    least, most = torch.aminmax(divisor.detach().abs())
-    return 1 / STEEP <= least.item() and most.item() < math.inf

@@ -15,7 +15,7 @@ from npdec._decomposed.aliasing import link
 from npdec._decomposed.axes import narrowed
 from npdec._decomposed.reverse_graph import by_vjp, uses_vjp
 from npdec._decomposed.tensor import DecomposedTensor
-from npdec._law.secant import ordinary_slope
+from npdec._law.ordinary_slopes import ordinary_slope
 
 __all__ = ["is_ordinary", "layer", "of_one", "pointwise"]
 

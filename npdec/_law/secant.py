@@ -15,7 +15,6 @@ from typing import Any
 
 import torch
 
-from npdec._decomposed.axes import narrowed
 from npdec._decomposed.registry import Trait, close_of, slope_name, slope_of, traits_of
 from npdec._decomposed.size_warnings import STEEP, STEEPEST, has_finite_sum
 from npdec._impl import slopes_impl
@@ -36,10 +35,10 @@ from npdec._torch.functorch import is_transformed, mapped
 from npdec._torch.interrupts import undisturbed
 from npdec._torch.tracing import tracing
 
-__all__ = ["derivative", "ordinary_slope", "quick_slope", "secant"]
+__all__ = ["KEPT", "derivative", "quick_slope", "secant"]
 
 _CANCELLED = 1 / 16  # four bits of the difference are gone
-_KEPT = (1 / _CANCELLED - 1) / _CANCELLED  # fx fr over (fx − fr)², from which on they are
+KEPT = (1 / _CANCELLED - 1) / _CANCELLED  # fx fr over (fx − fr)², from which on they are
 _LONG = 2.0**40
 
 
@@ -159,9 +158,9 @@ def quick_slope(
         chosen = (step == 0).reshape(-1).nonzero().squeeze(1)
     else:
         # Digits are lost where (fx − fr)² is small beside fx fr; what is too small for squares counts as well.
-        excess = torch.addcmul(fx.new_full((), info.tiny), fx, fr).addcmul_(difference, difference, value=-_KEPT)
+        excess = torch.addcmul(fx.new_full((), info.tiny), fx, fr).addcmul_(difference, difference, value=-KEPT)
         if coarse:
-            excess = torch.maximum(excess, torch.addcmul(x * r, step, step, value=-_KEPT))
+            excess = torch.maximum(excess, torch.addcmul(x * r, step, step, value=-KEPT))
         most = float(excess.amax())
         if not most < math.inf:
             return None
@@ -196,38 +195,6 @@ def quick_slope(
         return None
     found = Slope(slope, difference, steep=most > STEEPEST.get(slope.dtype, STEEP))
     return found if bool(size.amin() >= info.tiny / info.eps) else _ranged(f, x, r, found, difference, step, others)
-
-
-def ordinary_slope(
-    closed: Callable[..., torch.Tensor] | None,
-    traits: int,
-    f: Callable[..., torch.Tensor],
-    x: torch.Tensor,
-    r: torch.Tensor,
-    function: Any,
-    exponent: Any = None,
-    others: tuple[torch.Tensor, ...] = (),
-) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor | None] | None:
-    """A pointwise function of torch of x and of r, its finite slope, for which there may be a closed form,
-    and its change, if that is known by the way; None where the slope has to be looked at more closely, or something be
-    said of it. `f(·, *others)` calls the function, which raises to the `exponent` if there is one."""
-    fx = f(x, *others)
-    if type(fx) is not torch.Tensor or fx.dtype is not x.dtype or fx.shape != x.shape or not fx.numel():
-        return None
-    fr = f(r, *others) if others else f(narrowed(r, r.ndim)).expand(x.shape)
-    polynomial = None if exponent is None else power(exponent, x, r)
-    if polynomial is not None and bool(torch.isfinite(polynomial).all()):
-        return fx, fr, polynomial, None
-    step = x - r
-    if closed is not None and not others:
-        multiplier = closed(step, fx, fr)
-        info = torch.finfo(multiplier.dtype)
-        inside = float(multiplier.amin()) > info.tiny / info.eps and float(multiplier.amax()) < math.inf  # NaN: no step
-        return (fx, fr, multiplier, None) if inside else None
-    found = quick_slope(f, function, traits, x, r, fx, fr, step, None, others)
-    if found is None or found.steep or found.extreme is not None or found.singular is not None:
-        return None
-    return fx, fr, found.multiplier, found.difference
 
 
 def _is_cancelled(

@@ -16,7 +16,8 @@ from npdec._decomposed.tensor import DecomposedTensor, carries
 from npdec._impl.torch_refused_impl import REFUSED
 from npdec._impl.torch_special_impl import BESSEL, POLYNOMIALS, spherical_j0
 from npdec._law import law
-from npdec._law.ordinary import each, instead, kept_dtype
+from npdec._law.ordinary import instead, kept_dtype
+from npdec._law.ordinary_linear import each, of_each
 from npdec._rules.by_formula import by_formula, own_numbers, pointwise, value_of
 from npdec._rules.conditions import cast
 from npdec._rules.rule import ClosedForm, rule
@@ -25,6 +26,7 @@ from npdec._torch.functorch import mapped
 from npdec._torch.tracing import tracing
 
 Function = Callable[..., Any]
+_COPY = Trait.ELEMENTWISE | Trait.EACH | Trait.FRESH
 
 
 # -- casts and layouts -------------------------------------------------------------------------------------------------
@@ -33,7 +35,7 @@ Function = Callable[..., Any]
 @rule("to", traits=Trait.ELEMENTWISE | Trait.EACH | Trait.CAST, short=kept_dtype, discrete=True)
 @rule("double float half bfloat16 type", traits=Trait.ELEMENTWISE | Trait.EACH | Trait.CAST, discrete=True)
 @rule("contiguous", traits=Trait.EACH | Trait.CAST, short=each, discrete=True)
-@rule("clone", traits=Trait.ELEMENTWISE | Trait.EACH, short=each, discrete=True)
+@rule("clone", traits=_COPY, short=of_each(_COPY), discrete=True)
 @rule("cdouble cfloat chalf cpu cuda int long short char byte bool", discrete=True)
 def _formatted(func: Function, x: Any, *rest: Any, **named: Any) -> Any:
     """Casts and copies: the layout in memory that is asked for is the value's."""

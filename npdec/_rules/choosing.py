@@ -25,9 +25,9 @@ from npdec._decomposed.settings import conditions_are_frozen
 from npdec._decomposed.size_limits import check
 from npdec._decomposed.size_warnings import has_finite_sum
 from npdec._decomposed.tensor import DecomposedTensor, align, carries
-from npdec._law import law, ordinary_choices
+from npdec._law import law, ordinary_choices, ordinary_places
 from npdec._law.discrete import residual_of, value_of
-from npdec._law.ordinary import of_one
+from npdec._law.ordinary_linear import of_one
 from npdec._rules.rule import rule
 from npdec._torch.functorch import is_transformed
 from npdec._torch.tracing import name_of, tracing
@@ -114,7 +114,7 @@ def _where_method(func: Function, input: Any, condition: Any, other: Any) -> Any
     return chosen_by(condition, input, other)
 
 
-@rule("masked_fill", traits=Trait.ELEMENTWISE | Trait.MOVE, discrete=True)
+@rule("masked_fill", traits=Trait.ELEMENTWISE | Trait.MOVE, short=ordinary_places.filled, discrete=True)
 def _masked_fill(func: Function, x: Any, mask: Any, value: Any) -> Any:
     if isinstance(value, torch.Tensor) and value.ndim:
         return func(*map(value_of, (x, mask, value)))  # raises

@@ -143,13 +143,14 @@ def _in_autograd_function() -> bool:
 def answer_ordinary(func: Function, args: Sequence[Any], options: dict[str, Any]) -> Any:
     """An ordinary call, where nobody looks on, and no context changes the law; NotImplemented of all others."""
     row = rows.get(func)
-    if row is None or row.short is None or (options and not row.options):
+    if row is None:
         return NotImplemented
-    if row.short is of_the_value and watched.get() is None:  # which nobody else wants to know of
-        return of_the_value(func, args)
-    if is_observed():
+    short = row.short
+    if short is None or (options and not row.options):
         return NotImplemented
-    return row.short(func, args, options) if options else row.short(func, args)
+    if is_observed() and not (short is of_the_value and watched.get() is None):  # which nobody else wants to know of
+        return NotImplemented
+    return short(func, args, options) if options else short(func, args)
 
 
 def dispatch(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:

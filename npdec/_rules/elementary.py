@@ -32,8 +32,9 @@ from npdec._law import law
 from npdec._law.create_graph import wants_graph
 from npdec._law.mean_gradient import combined
 from npdec._law.ordinary import pointwise
+from npdec._law.ordinary_arithmetic import quotient
 from npdec._law.ordinary_choices import larger, stepwise_instead
-from npdec._law.ordinary_pairs import quotient
+from npdec._law.ordinary_places import scattered
 from npdec._rules.rule import rule
 from npdec._torch.functorch import mapped
 from npdec._torch.tracing import name_of, tracing
@@ -321,7 +322,7 @@ _SCATTERED = law.TaggedRule.of("Linear", None, "Opaque", "Linear")
 _SCATTERED.tags["src"] = "Linear"
 
 
-@rule("scatter", traits=Trait.MOVE, tags=_SCATTERED.tags, indices=(2, "index"))
+@rule("scatter", traits=Trait.MOVE, short=scattered, tags=_SCATTERED.tags, indices=(2, "index"))
 def _scatter(
     func: Function, x: Any, dim: int, index: Any, src: Any = None, *, value: Any = None, reduce: str | None = None
 ) -> Any:

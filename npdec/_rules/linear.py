@@ -10,7 +10,7 @@ from npdec._core.tags import Linear, Opaque
 from npdec._decomposed import batching_rules as batch
 from npdec._decomposed.axes import axes_named
 from npdec._decomposed.registry import Trait
-from npdec._law import ordinary
+from npdec._law import ordinary, ordinary_places
 from npdec._law.law import TaggedRule
 from npdec._rules.rule import rule
 
@@ -27,12 +27,13 @@ def _linear(names: str, traits: int = 0, batched: Any = None, along: Any = None)
 _OF_THE_FIRST = TaggedRule.of("Linear")
 
 # Element by element, and sums.
-_linear("neg negative positive deg2rad rad2deg", Trait.ELEMENTWISE | Trait.EACH)
+_linear("neg negative deg2rad rad2deg", Trait.ELEMENTWISE | Trait.EACH | Trait.FRESH)
+_linear("positive", Trait.ELEMENTWISE | Trait.EACH)
 _linear("conj real imag", Trait.ELEMENTWISE | Trait.EACH | Trait.STRIDED)
 _linear("resolve_conj resolve_neg conj_physical", Trait.ELEMENTWISE | Trait.EACH)
-_linear("sum", Trait.SUM | Trait.STRIDED, batch.reduced, axes_named)
-_linear("mean", Trait.MEAN | Trait.STRIDED, batch.reduced, axes_named)
-_linear("cumsum", 0, batch.of_axes(0, 1))
+_linear("sum", Trait.SUM | Trait.STRIDED | Trait.FRESH, batch.reduced, axes_named)
+_linear("mean", Trait.MEAN | Trait.STRIDED | Trait.FRESH, batch.reduced, axes_named)
+_linear("cumsum", Trait.FRESH, batch.of_axes(0, 1))
 _linear("trace", Trait.STRIDED, batch.traced)
 _linear("sum_to_size")
 _linear("gradient")  # distances that are decomposed go by quadrature, and all else with them
@@ -62,19 +63,22 @@ rule(torch.linalg.diagonal, traits=Trait.MOVE | Trait.STRIDED, batch=batch.of_la
 _linear("ravel", Trait.MOVE | Trait.STRIDED, batch.reshaped)
 
 # Elements elsewhere.
-_linear("flip", Trait.MOVE | Trait.SELECT, batch.flipped)
-_linear("take", Trait.MOVE | Trait.SELECT, batch.taken)
-_linear("flipud", Trait.MOVE | Trait.SELECT, batch.flipped_along(0))
-_linear("fliplr", Trait.MOVE | Trait.SELECT, batch.flipped_along(1))
-_linear("rot90", Trait.MOVE | Trait.SELECT, batch.rotated)
-_linear("roll", Trait.MOVE | Trait.SELECT, batch.rolled)
-_linear("tile repeat", Trait.MOVE | Trait.SELECT, batch.repeated)
-_linear("gather", Trait.MOVE | Trait.SELECT, batch.gathered)
-_linear("repeat_interleave", Trait.MOVE | Trait.SELECT, batch.of_axes(1, 2))
-_linear("masked_select take_along_dim", Trait.MOVE | Trait.SELECT)
-_linear("tril triu", Trait.MOVE, batch.of_last_axes(2, 1))
+_linear("flip", Trait.MOVE | Trait.SELECT | Trait.FRESH, batch.flipped)
+_linear("take", Trait.MOVE | Trait.SELECT | Trait.FRESH, batch.taken)
+_linear("flipud", Trait.MOVE | Trait.SELECT | Trait.FRESH, batch.flipped_along(0))
+_linear("fliplr", Trait.MOVE | Trait.SELECT | Trait.FRESH, batch.flipped_along(1))
+_linear("rot90", Trait.MOVE | Trait.SELECT | Trait.FRESH, batch.rotated)
+_linear("roll", Trait.MOVE | Trait.SELECT | Trait.FRESH, batch.rolled)
+_linear("tile repeat", Trait.MOVE | Trait.SELECT | Trait.FRESH, batch.repeated)
+_linear("gather", Trait.MOVE | Trait.SELECT | Trait.FRESH, batch.gathered)
+_linear("repeat_interleave", Trait.MOVE | Trait.SELECT | Trait.FRESH, batch.of_axes(1, 2))
+_linear("take_along_dim", Trait.MOVE | Trait.SELECT | Trait.FRESH)
+rule("masked_select", traits=Trait.MOVE | Trait.SELECT | Trait.FRESH, short=ordinary_places.mask_selected)(
+    _OF_THE_FIRST
+)
+_linear("tril triu", Trait.MOVE | Trait.FRESH, batch.of_last_axes(2, 1))
 _linear("diag", Trait.MOVE, batch.diagonals)
-_linear("diag_embed", Trait.MOVE, batch.of_last_axes(0, 1))
+_linear("diag_embed", Trait.MOVE | Trait.FRESH, batch.of_last_axes(0, 1))
 _linear("pixel_shuffle pixel_unshuffle", Trait.MOVE, batch.of_last_axes(3, 1))
 _linear("hsplit vsplit dsplit diagflat combinations channel_shuffle", Trait.MOVE)
 rule(torch.Tensor.unfold, traits=Trait.MOVE | Trait.STRIDED, batch=batch.of_axes(0, 1))(_OF_THE_FIRST)
@@ -125,7 +129,7 @@ def rsub(input: Linear, other: Linear, *, alpha: Any = 1) -> Any: ...
 def complex(real: Linear, imag: Linear) -> Any: ...
 
 
-@rule("masked_scatter", traits=Trait.MOVE)
+@rule("masked_scatter", traits=Trait.MOVE, short=ordinary_places.mask_scattered)
 def masked_scatter(input: Linear, mask: Opaque, source: Linear) -> Any: ...
 
 

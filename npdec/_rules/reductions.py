@@ -18,7 +18,8 @@ from npdec._decomposed.size_limits import has_many
 from npdec._decomposed.tensor import DecomposedTensor, carries
 from npdec._impl.envelope_impl import leading_fractions
 from npdec._law import law
-from npdec._law.ordinary import of_one
+from npdec._law.ordinary_linear import of_one
+from npdec._law.ordinary_places import filled_at
 from npdec._rules.by_formula import by_formula, own_numbers, pointwise, residual_of, value_of
 from npdec._rules.group_reductions import index_reduce, scatter_reduce, segment_reduce
 from npdec._rules.rule import rule
@@ -390,6 +391,6 @@ rule("addcdiv", traits=Trait.ELEMENTWISE)(by_formula(_addcdiv))
 rule("linspace")(by_formula(_linspace))
 rule("logspace")(by_formula(_logspace))
 rule(torch.as_strided_scatter, torch.Tensor.as_strided_scatter)(by_formula(_as_strided_scatter))
-rule("index_fill", traits=Trait.MOVE, indices=_INDEX)(by_formula(_index_fill))
+rule("index_fill", traits=Trait.MOVE, short=filled_at, indices=_INDEX)(by_formula(_index_fill))
 rule(torch.linalg.cond)(by_formula(_cond))
 rule(torch.bincount, torch.Tensor.bincount, indices=(0, "input"))(by_formula(_bincount))

@@ -33,6 +33,7 @@ from npdec._law.quadrature import tolerance
 from npdec._law.quadrature_nodes import gauss_legendre
 from npdec._rules.normalisation import apply_operator
 from npdec._rules.rule import rule
+from npdec._rules.softmax_of_few import digits_of, few_nodes, of_rows
 from npdec._torch.functorch import mapped
 from npdec._torch.tracing import tracing
 from npdec.exceptions import DecompositionWarning
@@ -43,7 +44,6 @@ Function = Callable[..., Any]
 
 _CLASSES = (8, 16, 32)  # rows that need at most so many nodes are computed together
 _MANY = 8
-_FEW = 8  # nodes that all rows may have
 _PANEL = 16  # nodes of a panel
 _LONG = 24.0  # rows of a larger range are computed in double precision
 _SMALL = 2**18  # elements that are computed sooner than sorted
@@ -92,10 +92,9 @@ class SoftPath:
         if tracing() or mapped():
             return [_Piece(None, *self._rule(32))]
         wanted = tolerance(self.dtype)
-        digits = math.log(max(40 / wanted, 2.0)) / 2
-        if self.longest <= 2 * math.pi / math.sinh(digits / _FEW):  # of a length of zero, 0
-            needed = math.ceil(digits / math.asinh(2 * math.pi / self.longest)) if self.longest else 0
-            return [_Piece(None, *self._rule(max(2, needed)))]
+        digits = digits_of(wanted)
+        if needed := few_nodes(self.longest, wanted):
+            return [_Piece(None, *self._rule(needed))]
         lengths = _lengths(self.d).double()
         if not math.isfinite(self.longest):
             _util.warn(
@@ -313,17 +312,24 @@ def _along(x: torch.Tensor, dim: int) -> list[int]:
     return [dim % x.ndim] if x.ndim else []
 
 
-@rule(torch.softmax, torch.Tensor.softmax, torch.special.softmax, along=axes_named)
+@rule(torch.softmax, torch.Tensor.softmax, torch.special.softmax, along=axes_named, short=of_rows(log=False))
 def _softmax(func: Function, x: Any, dim: int, dtype: torch.dtype | None = None) -> Any:
     return _of_axis("softmax", x, dim, lambda t: func(t, dim, dtype=dtype))
 
 
-@rule(torch.log_softmax, torch.Tensor.log_softmax, torch.special.log_softmax, along=axes_named)
+@rule(
+    torch.log_softmax,
+    torch.Tensor.log_softmax,
+    torch.special.log_softmax,
+    along=axes_named,
+    short=of_rows(log=True),
+)
 def _log_softmax(func: Function, x: Any, dim: int, dtype: torch.dtype | None = None) -> Any:
     return _of_axis("log_softmax", x, dim, lambda t: func(t, dim, dtype=dtype))
 
 
-@rule(F.softmax, F.log_softmax, along=axes_named)
+@rule(F.softmax, along=axes_named, short=of_rows(log=False))
+@rule(F.log_softmax, along=axes_named, short=of_rows(log=True))
 def _functional(
     func: Function, x: Any, dim: int | None = None, _stacklevel: int = 3, dtype: torch.dtype | None = None
 ) -> Any:

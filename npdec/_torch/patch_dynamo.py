@@ -1,5 +1,6 @@
-"""The patch of torch.compile: it sees decomposed tensors in tuples, takes them for nodes of pytrees, and names in its
-errors the function whose rule it could not trace. `npdec._torch.patches` lists what is replaced, and why."""
+"""The patch of torch.compile: it sees decomposed tensors in tuples, takes them for nodes of pytrees, calls torch's own
+methods of them, and names in its errors the function whose rule it could not trace. `npdec._torch.patches` lists what
+is replaced, and why."""
 
 from __future__ import annotations
 
@@ -10,20 +11,21 @@ from typing import Any
 import torch
 
 from npdec._torch.patches import is_applied, patch
-from npdec._torch.tracing import constant_when_traced, name_of, restart_trace
+from npdec._torch.tracing import constant_when_traced, direct, name_of, restart_trace
 
 __all__ = ["patch_dynamo"]
 
 
 @constant_when_traced
 def patch_dynamo() -> None:
-    """Patch torch.compile, if it is loaded. Called when it first looks at a decomposed tensor, it starts that trace
-    again."""
+    """Patch torch.compile, if it is loaded. Called when it first looks at a decomposed tensor, or makes one, it starts
+    that trace again."""
     compiler = sys.modules.get("torch._dynamo.variables.torch_function")
     if compiler is None or is_applied("torch._dynamo.variables.torch_function._flatten_vts"):
         return
     from torch._dynamo.variables.base import VariableTracker
     from torch._dynamo.variables.lists import TupleVariable
+    from torch._dynamo.variables.tensor import TensorVariable
     from torch.utils._pytree import SUPPORTED_NODES
 
     def with_tuples(flatten: Callable[..., list[Any]]) -> Any:
@@ -59,9 +61,30 @@ def patch_dynamo() -> None:
 
         return call_or_name
 
+    def is_direct(variable: Any, name: str) -> bool:
+        return name in direct and variable.class_type in SUPPORTED_NODES
+
+    def torchs_own(get: Callable[..., Any]) -> Any:
+        def get_attribute(self: Any, tx: Any, name: str) -> Any:
+            return TensorVariable.var_getattr(self, tx, name) if is_direct(self, name) else get(self, tx, name)
+
+        return get_attribute
+
+    def calling_torchs_own(call: Callable[..., Any]) -> Any:
+        def call_method(self: Any, tx: Any, name: str, args: Any, kwargs: Any) -> Any:
+            given = [self, *args]
+            if is_direct(self, name) and compiler.can_dispatch_torch_function(tx, given, kwargs):
+                function = VariableTracker.build(tx, getattr(torch.Tensor, name))
+                return compiler.dispatch_torch_function(tx, function, given, kwargs)
+            return call(self, tx, name, args, kwargs)
+
+        return call_method
+
     subclass = "torch._dynamo.variables.torch_function.TensorWithTFOverrideVariable"
     patch("torch._dynamo.variables.torch_function._flatten_vts", with_tuples)
     patch(f"{subclass}.call_torch_function", naming)
+    patch(f"{subclass}.call_method", calling_torchs_own)
+    patch(f"{subclass}.var_getattr", torchs_own)
     patch(f"{subclass}.call_tree_map", as_node)
     patch(f"{subclass}.call_tree_map_with_path_branch", as_node_with_path)
     if torch._guards.TracingContext.try_get() is not None:

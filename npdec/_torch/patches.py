@@ -50,6 +50,14 @@ PATCHED: dict[str, tuple[str, str]] = {
         "its errors do not say which function's rule could not be traced",
         f"{_SOURCE}/_dynamo/variables/torch_function.py",
     ),
+    f"{_DYNAMO}.TensorWithTFOverrideVariable.call_method": (
+        "it traces no method that a subclass has of its own (npdec._rules.direct)",
+        f"{_SOURCE}/_dynamo/variables/torch_function.py",
+    ),
+    f"{_DYNAMO}.TensorWithTFOverrideVariable.var_getattr": (
+        "as call_method",
+        f"{_SOURCE}/_dynamo/variables/torch_function.py",
+    ),
     f"{_DYNAMO}.TensorWithTFOverrideVariable.call_tree_map": (
         "tree_map takes a subclass for a leaf, though it is registered as a node",
         f"{_SOURCE}/_dynamo/variables/tensor.py",

@@ -22,6 +22,7 @@ __all__ = [
     "carrier",
     "constant_when_traced",
     "count_registration",
+    "direct",
     "holding",
     "name_of",
     "note_context",
@@ -37,6 +38,9 @@ __all__ = [
 
 # Within traced code alone: what the compiler itself calls meanwhile is not traced.
 tracing = torch.compiler.is_dynamo_compiling
+
+# The methods of decomposed tensors that stand in Python before torch's of the same names (`npdec._rules.direct`).
+direct: set[str] = set()
 
 # What np.jit records the function into that runs.
 recording: ContextVar[Any] = ContextVar("npdec_recording", default=None)

@@ -27,7 +27,7 @@ from npdec._decomposed.registry import Answer, Rule, rows
 from npdec._decomposed.tensor import CARRIERS, DecomposedTensor, is_reverse, ordinary
 from npdec._decomposed.tensor import dispatch as dispatched
 from npdec._law.overrides_scope import scope
-from npdec._rules import autograd_function, dispatch
+from npdec._rules import autograd_function, direct, dispatch
 from npdec._torch.patches import patch
 from npdec._torch.tracing import tracing
 from npdec.overrides._processes import held, shard, watch_processes
@@ -186,6 +186,7 @@ patch("torch.autograd.Function.apply", lambda own: classmethod(_apply))
 watch_processes()
 # Last of all: who decomposes looks whether this is filled, and imports what is missing (`tensor.first_use`).
 ordinary.fill(dispatch.answer_ordinary)
+direct.install()
 dispatched.fill(dispatch.dispatch)
 
 

@@ -22,6 +22,8 @@ _DYNAMO = "torch._dynamo.variables.torch_function"
 SOURCES = {
     f"{_DYNAMO}._flatten_vts": "d7895c0c57571e7b",
     f"{_DYNAMO}.TensorWithTFOverrideVariable.call_torch_function": "cf63503435c65b67",
+    f"{_DYNAMO}.TensorWithTFOverrideVariable.call_method": "865042d3bc31ebd6",
+    f"{_DYNAMO}.TensorWithTFOverrideVariable.var_getattr": "e606da0695ec2d0d",
     f"{_DYNAMO}.TensorWithTFOverrideVariable.call_tree_map": "9a6df7e79b89cd99",
     f"{_DYNAMO}.TensorWithTFOverrideVariable.call_tree_map_with_path_branch": "d68519385f2a8121",
     "torch._functorch.vmap._process_batched_inputs": "8ab7dfa423c29212",

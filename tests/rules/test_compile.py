@@ -448,3 +448,25 @@ def test_conditions(name):
     assert made.labels == plain.labels
     for part in ("value", "residual", "components"):
         torch.testing.assert_close(getattr(made, part), getattr(plain, part), rtol=1e-9, atol=1e-11)
+
+
+def made_within(v, r, c):
+    t = np.DecomposedTensor(v, r, c, ("a", "b"))
+    u = t.neg().mul(2.0).unsqueeze(0)[0]
+    u = -u + t.relu().sum(0)
+    return u.value, u.residual, u.components
+
+
+def of_methods(t):
+    bound = t.relu
+    return bound().exp().softmax(0).reshape(-1, 1).sum(0, keepdim=True) * 2 - t.mean()
+
+
+def test_methods_that_stand_on_the_class_are_torchs_to_the_compiler():
+    v = torch.rand(3, dtype=DOUBLE)
+    given = (v, torch.zeros_like(v), torch.stack([v / 2, v / 2]))
+    for made, plain in zip(
+        torch.compile(made_within, fullgraph=True, backend="eager")(*given), made_within(*given), strict=True
+    ):
+        torch.testing.assert_close(made, plain)
+    compare(of_methods, matrix(), rtol=1e-11)

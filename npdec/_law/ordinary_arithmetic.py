@@ -1,0 +1,248 @@
+"""The law of ordinary calls of arithmetic: sums, products and quotients of two (`npdec._law.ordinary_pairs`), or of one
+and a number."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+
+from npdec._decomposed import size_limits
+from npdec._decomposed.registry import Trait
+from npdec._decomposed.settings import current as settings
+from npdec._decomposed.size_warnings import STEEP, half_of_digits, keeps_digits
+from npdec._decomposed.tensor import DecomposedTensor, merged
+from npdec._law.ordinary import FACTORS, Form, built, has_elements, is_moderate, is_ordinary, rows_of
+from npdec._law.ordinary_pairs import Pair, midpoint, pair_of
+from npdec._law.secant_of_few import HANDFUL
+
+__all__ = ["added", "product", "quotient"]
+
+Function = Callable[..., Any]
+_CPU = torch.device("cpu")
+_NUMBERS = (float, int)
+_EVEN = half_of_digits(torch.float64) - 3  # as in `_is_even`
+
+
+def _is_tame(factor: Any) -> bool:
+    """Whether a factor makes no contribution a million times as large."""
+    return is_moderate(factor) if isinstance(factor, torch.Tensor) else abs(factor) <= STEEP
+
+
+def _scaled(func: Function, x: DecomposedTensor, number: float) -> Any:
+    """x times or over a number, that is neither large nor small. torch makes a tensor of it for each call: here one is
+    made for three."""
+    dtype = x.value.dtype
+    factor = torch.scalar_tensor(number, dtype=dtype, device=_CPU)
+    return built(func(x.value, factor), func(rows_of(x), factor), func(x.components, factor), x.labels)
+
+
+def _moved(traits: int, func: Function, x: DecomposedTensor, number: float) -> Any:
+    """x and a number, added up."""
+    given: Any = number
+    if -STEEP <= number <= STEEP:
+        given = torch.scalar_tensor(number, dtype=x.value.dtype, device=_CPU)
+    return built(func(x.value, given), func(rows_of(x), given), _own(traits, x), x.labels)
+
+
+def _own(traits: int, x: DecomposedTensor) -> torch.Tensor:
+    """What the first of two has in a sum or difference."""
+    components: torch.Tensor = x.components
+    return components.neg() if traits & Trait.SUBTRACT_FROM else components.clone()
+
+
+def _are_alike(a: DecomposedTensor, b: DecomposedTensor) -> bool:
+    """Whether two ordinary tensors have the same labels and shape, and no residual of equal rows."""
+    return (
+        a.labels is b.labels
+        and a.value.dtype is b.value.dtype
+        and a.value.shape == b.value.shape
+        and 0 not in a.residual.stride()
+        and 0 not in b.residual.stride()
+    )
+
+
+def _is_like(b: Any, x: DecomposedTensor) -> bool:
+    """Whether it is a plain tensor of the shape and dtype."""
+    value = x.value
+    return type(b) in FACTORS and b.dtype is value.dtype and b.shape == value.shape and has_elements(b)
+
+
+def added(traits: int) -> Form:
+    """The form of a + b, a − b, b − a."""
+
+    def form(func: Function, args: Sequence[Any]) -> Any:
+        if len(args) != 2:
+            return NotImplemented
+        a, b = args
+        if is_ordinary(a):
+            if type(b) in _NUMBERS:
+                return _moved(traits, func, a, b)
+            if type(b) is DecomposedTensor:
+                if is_ordinary(b) and _are_alike(a, b):
+                    value, residual = func(a.value, b.value), func(a.residual, b.residual)
+                    return built(value, residual, func(a.components, b.components), a.labels)
+            elif _is_like(b, a):
+                return built(func(a.value, b), func(rows_of(a), b), _own(traits, a), a.labels)
+        return _added(traits, func, args)
+
+    return form
+
+
+def _added(traits: int, func: Function, args: Sequence[Any]) -> Any:
+    pair = pair_of(args, apart=True)
+    if pair is None:
+        return NotImplemented
+    first, second = pair.components
+    if first is None:
+        assert second is not None
+        components = second.neg() if traits & Trait.SUBTRACT else second.clone()
+    elif second is None:
+        components = first.neg() if traits & Trait.SUBTRACT_FROM else first.clone()
+    elif pair.apart:
+        lessened = first.neg() if traits & Trait.SUBTRACT_FROM else first
+        components = torch.cat((lessened, second.neg() if traits & Trait.SUBTRACT else second))
+    else:
+        components = func(first, second)
+    return pair.made(func, components)
+
+
+def _numbers(a: DecomposedTensor, b: DecomposedTensor) -> tuple[float, float, float, float] | None:
+    """The ends of two ordinary numbers in double precision that nobody differentiates, as Python's: of these the
+    multipliers are sooner found."""
+    x, y, r, t, first, second = a.value, b.value, a.residual, b.residual, a.components, b.components
+    if x.ndim or y.ndim or x.dtype is not torch.float64 or y.dtype is not torch.float64 or not x.is_cpu:
+        return None
+    if x.requires_grad or y.requires_grad or r.requires_grad or t.requires_grad:
+        return None
+    if first.requires_grad or second.requires_grad or max(first.numel(), second.numel()) > HANDFUL:
+        return None
+    return x.item(), y.item(), r.item(), t.item()
+
+
+def _weighted(func: Function, a: DecomposedTensor, b: DecomposedTensor, of_a: float, of_b: float) -> Any:
+    """The function of two such numbers, of which the components of each have this weight."""
+    left, right = [c * of_a for c in a.components.tolist()], [c * of_b for c in b.components.tolist()]
+    labels = a.labels
+    if labels is b.labels:
+        made = [x + y for x, y in zip(left, right, strict=True)]
+    else:
+        labels, places = merged(labels, b.labels)
+        made = left + [0.0] * (len(labels) - len(left))
+        for place, number in zip(places, right, strict=True):
+            made[place] += number
+    if len(labels) >= size_limits.MANY or not math.isfinite(math.fsum(made)):
+        return NotImplemented
+    components = torch.tensor(made, dtype=torch.float64, device=_CPU)
+    return built(func(a.value, b.value), func(a.residual, b.residual), components, labels)
+
+
+def product(func: Function, args: Sequence[Any]) -> Any:
+    """a b: each times the other's midpoint."""
+    if len(args) != 2:
+        return NotImplemented
+    x, other = args
+    if is_ordinary(x):
+        if type(other) in _NUMBERS:
+            if -STEEP <= other <= STEEP:
+                return _scaled(func, x, other)
+        elif type(other) is DecomposedTensor:
+            ends = _numbers(x, other) if is_ordinary(other) else None
+            if ends is not None:
+                a, b, r, t = ends
+                at_a, at_b = (a + r) / 2, (b + t) / 2
+                if abs(at_a) <= STEEP and abs(at_b) <= STEEP:
+                    return _weighted(func, x, other, at_b, at_a)
+        elif _is_like(other, x) and is_moderate(other):
+            return built(func(x.value, other), func(rows_of(x), other), func(x.components, other), x.labels)
+    pair = pair_of(args, apart=True)
+    if pair is None:
+        return NotImplemented
+    first, second = pair.components
+    if first is None or second is None:
+        factor = pair.values[0 if first is None else 1]
+        if not _is_tame(factor):
+            return NotImplemented
+        return pair.made(func, func(second if first is None else first, factor))
+    middle_a = midpoint(pair, 0)
+    middle_b = middle_a if args[1] is args[0] else midpoint(pair, 1)
+    if not is_moderate(middle_a) or not (middle_b is middle_a or is_moderate(middle_b)):
+        return NotImplemented
+    return pair.made(func, pair.together(func(first, middle_b), func(middle_a, second)))
+
+
+def quotient(func: Function, args: Sequence[Any]) -> Any:
+    """a / b: linear in a; in b the product of a with the reciprocal of b, whose slope is −1 / (x r)."""
+    if len(args) != 2:
+        return NotImplemented
+    x, other = args
+    if type(other) in _NUMBERS:
+        if 1 / STEEP <= abs(other) <= STEEP and is_ordinary(x):
+            return _scaled(func, x, other)
+    elif type(other) is not DecomposedTensor:
+        if is_ordinary(x) and _is_like(other, x) and _divides(other):
+            return built(func(x.value, other), func(rows_of(x), other), func(x.components, other), x.labels)
+    elif is_ordinary(x) and is_ordinary(other) and settings.get().rule == "affine":
+        ends = _numbers(x, other)
+        if ends is not None and ends[1] and ends[3]:
+            a, b, r, t = ends
+            at, over, steep = (a + r) / 2, (1 / b + 1 / t) / 2, 1 / b / t
+            moderate = abs(at) <= STEEP and abs(over) <= STEEP and abs(steep) <= STEEP
+            if moderate and 4 * over * over <= _EVEN * abs(steep):
+                return _weighted(func, x, other, over, -at * steep)
+    pair = pair_of(args, apart=True)
+    if pair is None:
+        return NotImplemented
+    first, second = pair.components
+    if second is None:
+        divisor = pair.values[1]
+        if not _divides(divisor):
+            return NotImplemented
+        return pair.made(func, func(first, divisor))
+    if settings.get().rule != "affine":
+        return NotImplemented
+    after, before = torch.reciprocal(pair.values[1]), torch.reciprocal(pair.residuals[1])
+    steepness = torch.mul(after, before)
+    if first is None:
+        through = torch.mul(steepness, pair.values[0]).neg_()
+        if not _is_tame(pair.values[0]) or not is_moderate(steepness):
+            return NotImplemented
+        return _finite(pair, func, torch.mul(second, through))
+    middle, inverse = midpoint(pair, 0), torch.lerp(before, after, 0.5)
+    if not steepness.numel() or not is_moderate(middle) or not _is_even(pair, before, inverse, steepness):
+        return NotImplemented
+    first, second = torch.mul(first, inverse), torch.mul(second, steepness)
+    if pair.apart:
+        return _finite(pair, func, torch.cat((first, torch.mul(second, middle).neg_())))
+    return _finite(pair, func, first.addcmul_(middle, second, value=-1))
+
+
+def _is_even(pair: Pair, before: torch.Tensor, inverse: torch.Tensor, steepness: torch.Tensor) -> bool:
+    """Whether the mean reciprocal of a divisor and its steepness are moderate, and half of the digits are left whatever
+    is divided: the quotient q of the divisor's ends has |q| + 1 / |q| <= 4 inverse² / |steepness| + 2."""
+    size, (low, high) = torch.linalg.vector_norm(inverse).item(), steepness.aminmax()
+    least, most = low.item(), high.item()
+    if not (size <= STEEP and -STEEP <= least and most <= STEEP):
+        return False
+    least = max(least, -most)  # the least magnitude, or less than zero
+    return 4 * size * size <= (half_of_digits(steepness.dtype) - 3) * least or keeps_digits(pair.values[1], before)
+
+
+def _finite(pair: Pair, func: Function, components: torch.Tensor) -> Any:
+    """The result, unless a divisor has moved to infinity, where it has no slope."""
+    return pair.made(func, components) if math.isfinite(components.sum().item()) else NotImplemented
+
+
+def _divides(divisor: Any) -> bool:
+    """Whether a divisor is neither so small that something has to be said, nor infinite."""
+    if not isinstance(divisor, torch.Tensor):
+        return 1 / STEEP <= abs(divisor) < math.inf
+    if not divisor.numel():
+        return False
+    if divisor.ndim == 1 and divisor.numel() <= HANDFUL and divisor.is_cpu:
+        sizes = list(map(abs, divisor.tolist()))
+        return 1 / STEEP <= min(sizes) and math.hypot(*sizes) < math.inf  # NaN: neither
+    least, most = torch.aminmax(divisor.detach().abs())
+    return 1 / STEEP <= least.item() and most.item() < math.inf

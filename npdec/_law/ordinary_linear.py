@@ -1,0 +1,107 @@
+"""The law of ordinary calls that are linear in one argument: value, residual and components by the function itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+
+from npdec._decomposed.aliasing import link_ordinary
+from npdec._decomposed.batching_rules import is_basic, is_of_one_axis
+from npdec._decomposed.broadcast_residuals import materialised_residual
+from npdec._decomposed.registry import Trait
+from npdec._decomposed.tensor import DecomposedTensor
+from npdec._impl._storage import shares_memory
+from npdec._law import ordinary_reverse
+from npdec._law.ordinary import FEW, Form, built, is_ordinary, made_of, rows_of
+
+__all__ = ["each", "of_each", "of_one"]
+
+Function = Callable[..., Any]
+
+
+def of_each(traits: int) -> Form:
+    """The form of a linear function of each element. One whose results are new ones keeps the dtype."""
+    fresh = bool(traits & Trait.FRESH)
+
+    def form(func: Function, args: Sequence[Any]) -> Any:
+        x = args[0]
+        if len(args) != 1 or not is_ordinary(x):
+            return NotImplemented
+        value, residual = func(x.value), func(rows_of(x))
+        if fresh:
+            return built(value, residual, func(x.components), x.labels)
+        return _linked(made_of(value, residual, func(x.components), x), x)
+
+    return form
+
+
+each = of_each(0)
+
+
+def of_one(batch: Function, traits: int) -> Form:
+    """The form of a linear function of one, which has a rule for one more leading axis."""
+    indexes, fresh = traits & Trait.INDEX, bool(traits & Trait.FRESH)
+
+    def form(func: Function, args: Sequence[Any]) -> Any:
+        x, *rest = args
+        if not is_ordinary(x):
+            return _of_reverse(batch, traits, func, x, rest)
+        for item in rest:
+            if type(item) is DecomposedTensor:
+                return NotImplemented
+        if indexes and not is_of_one_axis(rest[0]):
+            return NotImplemented
+        value = func(x.value, *rest)
+        front = batch(func, x.value.ndim, rest, _NONE, value)
+        if front is None:
+            return NotImplemented
+        residual = func(x.residual, *rest) if 0 not in x.residual.stride() else _residual(func, x, rest, value, traits)
+        if residual is None:
+            return NotImplemented
+        components = front(x.components)
+        if type(value) is not torch.Tensor:
+            parts = zip(value, residual, components, strict=True)
+            return tuple([_linked(made_of(*its, x), x) for its in parts])
+        made = made_of(value, residual, components, x)
+        if not fresh and made is not NotImplemented:
+            link_ordinary(made, x)
+        return made
+
+    return form
+
+
+_NONE: dict[str, Any] = {}
+
+
+def _of_reverse(batch: Function, traits: int, func: Function, x: Any, rest: Sequence[Any]) -> Any:
+    if not ordinary_reverse.is_ordinary(x) or DecomposedTensor in map(type, rest):
+        return NotImplemented
+    if traits & Trait.INDEX and not is_basic(rest[0]):
+        return NotImplemented
+    value = func(x.value, *rest)
+    front = batch(func, x.value.ndim, rest, _NONE, value)
+    if front is None or (not traits & Trait.STRIDED and 0 in x.residual.stride()):
+        return NotImplemented
+    return ordinary_reverse.of_one(func, x, rest, value, front)
+
+
+def _residual(func: Function, x: DecomposedTensor, rest: Sequence[Any], value: Any, traits: int) -> Any:
+    """The function of a residual of which elements are one in memory: they remain so where that is simple; None where
+    that would pay."""
+    equal = traits & Trait.SELECT and not any(x.residual.stride()) and x.residual.numel()
+    if equal and not shares_memory(value, x.value):
+        return x.residual.as_strided((), (), x.residual.storage_offset()).clone().expand(value.shape)
+    if traits & Trait.RESHAPE and not traits & Trait.STRIDED:
+        return x.residual.reshape(value.shape)  # torch makes no views of elements that are one in memory
+    if traits & (Trait.STRIDED | Trait.MOVE):
+        return func(x.residual, *rest)
+    return func(materialised_residual(x), *rest) if x.residual.numel() <= FEW else None
+
+
+def _linked(made: Any, x: DecomposedTensor) -> Any:
+    """What was made of x, which may look at its memory."""
+    if made is not NotImplemented:
+        link_ordinary(made, x)
+    return made

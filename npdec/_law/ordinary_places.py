@@ -1,0 +1,90 @@
+"""The law of ordinary calls that put constants at places of a decomposed tensor, or take its elements from places."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+
+from npdec._law.ordinary import built, has_elements, is_ordinary
+
+__all__ = ["filled", "filled_at", "mask_scattered", "mask_selected", "scattered"]
+
+Function = Callable[..., Any]
+_NUMBERS = (float, int)
+
+
+def _is_mask(mask: Any, x: Any) -> bool:
+    """Whether it is a plain condition for each element."""
+    return (
+        type(mask) is torch.Tensor and mask.dtype is torch.bool and mask.shape == x.value.shape and has_elements(mask)
+    )
+
+
+def _is_index(dim: Any, index: Any, x: Any) -> bool:
+    """Whether they are an axis and plain places along it."""
+    return (
+        type(dim) is int
+        and x.value.ndim > 0
+        and type(index) is torch.Tensor
+        and index.dtype is torch.int64
+        and has_elements(index)
+    )
+
+
+def _behind(dim: int) -> int:
+    """The axis of the components that is this one of the value."""
+    return dim + 1 if dim >= 0 else dim
+
+
+def filled(func: Function, args: Sequence[Any]) -> Any:
+    """masked_fill with a number, where a plain mask says so."""
+    if len(args) != 3 or type(args[2]) not in _NUMBERS or not is_ordinary(args[0]) or not _is_mask(args[1], args[0]):
+        return NotImplemented
+    x, mask, number = args
+    return built(func(x.value, mask, number), func(x.residual, mask, number), func(x.components, mask, 0), x.labels)
+
+
+def filled_at(func: Function, args: Sequence[Any]) -> Any:
+    """index_fill with a number."""
+    if len(args) != 4 or type(args[3]) not in _NUMBERS or not is_ordinary(args[0]):
+        return NotImplemented
+    x, dim, index, number = args
+    if not _is_index(dim, index, x):
+        return NotImplemented
+    value, residual = func(x.value, dim, index, number), func(x.residual, dim, index, number)
+    return built(value, residual, func(x.components, _behind(dim), index, 0), x.labels)
+
+
+def scattered(func: Function, args: Sequence[Any]) -> Any:
+    """scatter of a number."""
+    if len(args) != 4 or type(args[3]) not in _NUMBERS or not is_ordinary(args[0]):
+        return NotImplemented
+    x, dim, index, number = args
+    if not _is_index(dim, index, x) or index.ndim != x.value.ndim:
+        return NotImplemented
+    value, residual = func(x.value, dim, index, number), func(x.residual, dim, index, number)
+    every = index.expand(len(x.labels), *index.shape)
+    return built(value, residual, torch.scatter(x.components, _behind(dim), every, 0), x.labels)
+
+
+def mask_scattered(func: Function, args: Sequence[Any]) -> Any:
+    """masked_scatter of plain elements."""
+    if len(args) != 3 or not is_ordinary(args[0]) or not _is_mask(args[1], args[0]):
+        return NotImplemented
+    x, mask, source = args
+    if type(source) is not torch.Tensor or source.dtype is not x.value.dtype or not has_elements(source):
+        return NotImplemented
+    value, residual = func(x.value, mask, source), func(x.residual, mask, source)
+    return built(value, residual, x.components.masked_fill(mask, 0), x.labels)
+
+
+def mask_selected(func: Function, args: Sequence[Any]) -> Any:
+    """masked_select of a plain mask."""
+    if len(args) != 2 or not is_ordinary(args[0]) or not _is_mask(args[1], args[0]):
+        return NotImplemented
+    x, mask = args
+    value, places = func(x.value, mask), mask.reshape(-1).nonzero().squeeze(1)
+    components = x.components.reshape(len(x.labels), mask.numel()).index_select(1, places)
+    return built(value, func(x.residual, mask), components, x.labels)

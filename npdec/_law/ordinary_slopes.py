@@ -1,0 +1,64 @@
+"""The slope of a pointwise function in an ordinary call (`npdec._law.ordinary`)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from npdec._decomposed.axes import narrowed
+from npdec._decomposed.registry import close_of
+from npdec._impl.slopes_impl import power
+from npdec._law.secant import KEPT, quick_slope
+from npdec._law.secant_of_few import CLOSED, HANDFUL, listed, slopes_of_few
+
+__all__ = ["ordinary_slope"]
+
+
+def ordinary_slope(
+    closed: Callable[..., torch.Tensor] | None,
+    traits: int,
+    f: Callable[..., torch.Tensor],
+    x: torch.Tensor,
+    r: torch.Tensor,
+    function: Any,
+    exponent: Any = None,
+    others: tuple[torch.Tensor, ...] = (),
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor | None] | None:
+    """A pointwise function of torch of x and of r, its finite slope, for which there may be a closed form,
+    and its change, if that is known by the way; None where the slope has to be looked at more closely, or something be
+    said of it. `f(·, *others)` calls the function, which raises to the `exponent` if there is one."""
+    fx = f(x, *others)
+    if type(fx) is not torch.Tensor or fx.dtype is not x.dtype or fx.shape != x.shape or not fx.numel():
+        return None
+    if others or 0 not in r.stride():
+        fr = f(r, *others)
+    else:
+        fr = f(narrowed(r, r.ndim)).expand(x.shape)
+    handful = fx.numel() <= HANDFUL
+    if handful and exponent is None and (closed is None or others or closed in CLOSED):
+        few = slopes_of_few(
+            None if others else closed, None if others else close_of(function), traits, KEPT, x, r, fx, fr
+        )
+        if few is not None:
+            return fx, fr, few, None
+    polynomial = None if exponent is None else power(exponent, x, r)
+    if polynomial is not None and bool(torch.isfinite(polynomial).all()):
+        return fx, fr, polynomial, None
+    step = x - r
+    if closed is not None and not others:
+        multiplier = closed(step, fx, fr)
+        info = torch.finfo(multiplier.dtype)
+        if handful and multiplier.is_cpu:
+            numbers = listed(multiplier)
+            inside = all(info.tiny / info.eps < number < math.inf for number in numbers)
+        else:
+            least, most = float(multiplier.amin()), float(multiplier.amax())
+            inside = least > info.tiny / info.eps and most < math.inf  # NaN: no step
+        return (fx, fr, multiplier, None) if inside else None
+    found = quick_slope(f, function, traits, x, r, fx, fr, step, None, others)
+    if found is None or found.steep or found.extreme is not None or found.singular is not None:
+        return None
+    return fx, fr, found.multiplier, found.difference

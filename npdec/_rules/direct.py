@@ -1,0 +1,75 @@
+"""Methods of decomposed tensors that ordinary calls are answered by at once.
+
+What torch does before `__torch_function__` is called (it reads the arguments, and packs them again) takes as long as a
+function of a few numbers. So methods that have a short way (`npdec._law.ordinary`) stand on the class as well, in
+Python, and go that way where it is open; where it is not, they are torch's own. torch.compile sees torch's own alone
+(`npdec._torch.patch_dynamo`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from npdec._core.tracebacks import met
+from npdec._decomposed.registry import Trait, rows
+from npdec._decomposed.tensor import DecomposedTensor
+from npdec._law.ordinary import is_observed
+from npdec._torch.tracing import direct, tracing
+
+__all__ = ["install"]
+
+Function = Callable[..., Any]
+
+# Operators, and the methods that torch calls of them.
+_OPERATORS = {"__add__": "add", "__sub__": "sub", "__mul__": "mul", "__truediv__": "div", "__matmul__": "matmul"}
+_OF_TWO = {*_OPERATORS, "__getitem__"}
+_is_asked, _modes = torch._C._is_torch_function_enabled, torch._C._len_torch_function_stack
+
+
+def install() -> None:
+    """Give the class the methods. Those of two arguments in exchanged order stay torch's, which Python asks first."""
+    for name in dir(torch.Tensor):
+        own = getattr(torch.Tensor, name)
+        function = own if name not in _OPERATORS else getattr(torch.Tensor, _OPERATORS[name])
+        row = rows.get(function) if callable(own) else None
+        if row is None or row.short is None or row.traits & Trait.BLIND or name.startswith("__r"):
+            continue
+        if name not in vars(DecomposedTensor):
+            method = _operator(own, function) if name in _OF_TWO else _method(own, function)
+            method.__name__, method.__qualname__ = name, f"{DecomposedTensor.__qualname__}.{name}"
+            method.__doc__ = own.__doc__
+            setattr(DecomposedTensor, name, method)
+            direct.add(name)
+
+
+def _method(own: Function, function: Function) -> Function:
+    def method(self: DecomposedTensor, *args: Any, **kwargs: Any) -> Any:
+        short = rows[function].short
+        if kwargs or short is None or is_observed() or not _is_asked() or _modes() or tracing():
+            return own(self, *args, **kwargs)
+        try:
+            made = short(function, (self, *args))
+        except Exception as error:
+            raise met(error)  # noqa: B904
+        return own(self, *args) if made is NotImplemented else made
+
+    return method
+
+
+def _operator(own: Function, function: Function) -> Function:
+    """The same of two arguments."""
+
+    def method(self: DecomposedTensor, other: Any) -> Any:
+        short = rows[function].short
+        if short is None or is_observed() or not _is_asked() or _modes() or tracing():
+            return own(self, other)
+        try:
+            made = short(function, (self, other))
+        except Exception as error:
+            raise met(error)  # noqa: B904
+        return own(self, other) if made is NotImplemented else made
+
+    return method

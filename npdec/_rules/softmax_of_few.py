@@ -1,0 +1,104 @@
+"""softmax and log_softmax of ordinary calls (`npdec._law.ordinary`) of a few numbers: the nodes of
+`npdec._rules.softmax`, in as few calls of torch as there can be."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+
+from npdec._decomposed.settings import current as settings
+from npdec._law.ordinary import Form, built, is_ordinary
+from npdec._law.quadrature import tolerance
+from npdec._law.quadrature_nodes import gauss_legendre
+
+__all__ = ["digits_of", "few_nodes", "of_rows"]
+
+Function = Callable[..., Any]
+_FEW = 8  # nodes that all rows may have
+_HANDFUL = 64  # numbers
+_NEAR = 16.0  # from zero, where numbers keep their digits though nothing is subtracted from them
+
+
+def digits_of(wanted: float) -> float:
+    """How many nodes a tolerance asks for, by log ρ (`npdec._rules.softmax`)."""
+    return math.log(max(40 / wanted, 2.0)) / 2
+
+
+def few_nodes(longest: float, wanted: float) -> int:
+    """How many nodes rows of no larger range need for a tolerance, if these are few; else 0."""
+    digits = digits_of(wanted)
+    if not longest <= 2 * math.pi / math.sinh(digits / _FEW):
+        return 0
+    return max(2, math.ceil(digits / math.asinh(2 * math.pi / longest))) if longest else 2
+
+
+@functools.cache
+def _rule(n: int, dtype: torch.dtype) -> tuple[torch.Tensor, torch.Tensor]:
+    """Times and weights of so many nodes, (N, 1)."""
+    with torch.inference_mode(False):
+        times, weights = torch.tensor(gauss_legendre(n), dtype=dtype, device="cpu").unsqueeze(-1).unbind(1)
+    return times, weights
+
+
+def of_rows(log: bool) -> Form:
+    """The form of softmax, or of log_softmax."""
+
+    def form(func: Function, args: Sequence[Any], options: dict[str, Any] | None = None) -> Any:
+        x = args[0]
+        if not is_ordinary(x) or not _is_plain(x, args, options or {}):
+            return NotImplemented
+        value, residual, components = x.value, x.residual, x.components
+        graph = value.requires_grad or residual.requires_grad or components.requires_grad
+        if settings.get().frozen_attention or (graph and torch.is_grad_enabled()):
+            return NotImplemented
+        longest = 0.0
+        for ends, starts in zip(_rows(value), _rows(residual), strict=True):
+            if not all(-_NEAR <= u <= _NEAR for u in ends) or not all(-_NEAR <= u <= _NEAR for u in starts):
+                return NotImplemented
+            moves = [u - r for u, r in zip(ends, starts, strict=True)]
+            longest = max(longest, max(moves) - min(moves))
+        count = few_nodes(longest, tolerance(value.dtype))
+        if not count:
+            return NotImplemented
+        made = [func(t, *args[1:], **options) if options else func(t, *args[1:]) for t in (value, residual)]
+        times, weights = _rule(count, value.dtype)
+        p = torch.softmax(torch.addcmul(residual.unsqueeze(-2), times, (value - residual).unsqueeze(-2)), -1)
+        weighted = p * weights
+        mean = weighted.sum(-2)
+        # What is the same for a whole row vanishes exactly.
+        if value.ndim == 1:
+            numbers = mean.tolist()
+            top = numbers.index(max(numbers))
+            components = components - components[:, top : top + 1]
+        else:
+            place = mean.argmax(-1, keepdim=True)
+            components = components - components.gather(-1, place.expand(components.shape[0], *place.shape))
+        if log:
+            passed = components - (components * mean).sum(-1, keepdim=True)
+        elif value.ndim == 1:
+            passed = torch.addmm(components * mean, components, torch.mm(p.t(), weighted), alpha=-1)
+        else:
+            across = torch.bmm(components.transpose(0, 1), torch.bmm(p.mT, weighted))
+            passed = components * mean - across.transpose(0, 1)
+        return built(made[0], made[1], passed, x.labels)
+
+    return form
+
+
+def _rows(x: torch.Tensor) -> list[list[float]]:
+    numbers: Any = x.tolist()
+    return [numbers] if x.ndim == 1 else numbers
+
+
+def _is_plain(x: Any, args: Sequence[Any], options: dict[str, Any]) -> bool:
+    """Whether the call is of the last axis of a few numbers on the host, in their dtype."""
+    value = x.value
+    axes = value.ndim
+    if not 1 <= axes <= 2 or not 0 < value.numel() <= _HANDFUL or not value.is_cpu:
+        return False
+    dim = args[1] if len(args) == 2 else options.get("dim")
+    return len(args) <= 2 and dim in (axes - 1, -1) and type(dim) is int and options.get("dtype") is None
