@@ -26,16 +26,15 @@ CALL_OF_PYTHON = {
     2: "_bare(x1._t, x2._t) if type(x1._t) is _Tensor is type(x2._t) else _torch(x1._t, x2._t)",
 }
 # Where the result goes, which may be given by position.
-_OUT = """    out = options.pop("out", _NoValue) if options else _NoValue
-    if more:
+_OUT = """    if more:
         if type(more[0]) is _Array and out is _NoValue and len(more) == 1:
             out, more = more[0], ()
         else:
             out, more = _placed(self, more, out)"""
 CALLS = {
     1: """
-def __call__(self, x=_NoValue, /, *more, **options):
-    if type(x) is _Array and not options and not more and x._d in _direct:
+def __call__(self, x=_NoValue, /, *more, out=_NoValue, **options):
+    if type(x) is _Array and out is _NoValue and not options and not more and x._d in _direct:
         r = None
         if x._d in _many and not _tracing() and type(x._t) is _Tensor and x._t.numel() >= _MANY:
             r = _of_many(_name, x._t)
@@ -45,7 +44,7 @@ def __call__(self, x=_NoValue, /, *more, **options):
             c = _new(_Array); c._t = r; c._d = {dtype}; c._m = None
             return c
         return _wrap(r)
-    if type(x) in _kinds and not options and not more and not _fp_state.watching and not _tracing():
+    if type(x) in _kinds and out is _NoValue and not options and not more and not _fp_state.watching and not _tracing():
         c = _calls[type(x)](x)
         if c is not None:
             return c
@@ -65,8 +64,8 @@ def __call__(self, x=_NoValue, /, *more, **options):
     return self._general((x,), out, more, options)
 """,
     2: """
-def __call__(self, x1=_NoValue, x2=_NoValue, /, *more, **options):
-    if type(x1) is _Array is type(x2) and not options and not more:
+def __call__(self, x1=_NoValue, x2=_NoValue, /, *more, out=_NoValue, **options):
+    if type(x1) is _Array is type(x2) and out is _NoValue and not options and not more:
         d = x1._d
         if d is x2._d and d in _arrays:
             try:
@@ -81,7 +80,7 @@ def __call__(self, x1=_NoValue, x2=_NoValue, /, *more, **options):
                 c = _new(_Array); c._t = r; c._d = {dtype}; c._m = None
                 return c
             return _wrap(r)
-    elif type(x1) in _kinds and type(x2) in _kinds and not options and not more and not _fp_state.watching:
+    elif type(x1) in _kinds and type(x2) in _kinds and out is _NoValue and not (options or more or _fp_state.watching):
         if not _tracing():
             c = _calls[type(x1)][type(x2)](x1, x2)
             if c is not None:
