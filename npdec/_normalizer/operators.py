@@ -31,7 +31,7 @@ from npdec._impl.products_impl import DIRECT
 from npdec._normalizer.beside import apart, beside, into, leaves_it_to
 from npdec._normalizer.normalizer import compile_method
 from npdec._normalizer.ordinary_calls import of_any_dtypes, of_two_dtypes
-from npdec._normalizer.sources import SOURCES, of_many
+from npdec._normalizer.sources import SOURCES, of_many, without_many
 from npdec._normalizer.ufunc import ufunc
 from npdec._torch.tracing import constant_when_traced, restart_trace, tracing
 
@@ -53,8 +53,8 @@ _Tensor = torch.Tensor
 
 
 @functools.cache
-def _code(kind: str) -> Any:
-    source = SOURCES[kind]
+def _code(kind: str, many: bool) -> Any:
+    source = SOURCES[kind] if many else without_many(SOURCES[kind])
     if source.startswith("\ndef operator(self, other)"):
         head, _, body = source.strip("\n").partition(":\n")
         indented = "".join(f"    {line}\n" for line in body.splitlines())
@@ -129,7 +129,7 @@ def _make(kind: str, function: ufunc, name: str, **more: Any) -> Callable[..., A
         "_ended": ended,
         **more,
     }
-    exec(_code(kind), scope)
+    exec(_code(kind, bool(more.get("_many"))), scope)
     return _name(scope["operator"], name, f"The operator of np.{function.__name__}.")
 
 

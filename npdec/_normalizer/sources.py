@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from npdec._core.tags import Spec
 from npdec._impl._by_numpy import MANY, by_numpy_elementwise, by_numpy_into
 
-__all__ = ["CALLS", "CALL_OF_PYTHON", "CALL_OF_TORCH", "SOURCES", "of_many"]
+__all__ = ["CALLS", "CALL_OF_PYTHON", "CALL_OF_TORCH", "SOURCES", "of_many", "without_many"]
 
 
 def of_many(spec: Spec, in_order: bool = True, into: bool = False) -> dict[str, Any]:
@@ -16,6 +17,17 @@ def of_many(spec: Spec, in_order: bool = True, into: bool = False) -> dict[str, 
     names: dict[str, Any] = {"_name": spec.name, "_MANY": MANY}
     names["_many"] = spec.by_numpy if in_order else frozenset()
     return names | {"_of_many": by_numpy_into if into else by_numpy_elementwise}
+
+
+_ASKED = re.compile(
+    r"( +)r = None\n +if [^\n]*_MANY:\n[^\n]*\n +if r is None:\n +(r = [^\n]*\n)"
+    r"|( +)if d not in _many [^\n]*\n +(write\([^\n]*\n)"
+)
+
+
+def without_many(source: str) -> str:
+    """A source for a function of which NumPy computes nothing, and is not asked."""
+    return _ASKED.sub(lambda found: "".join(part or "" for part in found.groups()), source)
 
 
 # The call of a ufunc, by its number of operands. `{dtype}` is what says the dtype of the result, `{call}` the call of

@@ -30,7 +30,7 @@ from npdec._impl import _devices, _util, dtypes_impl
 from npdec._law import law
 from npdec._normalizer import at as _at
 from npdec._normalizer import call_options, loops, methods, number_calls, ordinary_calls
-from npdec._normalizer.sources import CALL_OF_PYTHON, CALL_OF_TORCH, CALLS, of_many
+from npdec._normalizer.sources import CALL_OF_PYTHON, CALL_OF_TORCH, CALLS, of_many, without_many
 from npdec._torch.tracing import tracing
 from npdec.exceptions import AbsentDTypeError
 
@@ -314,8 +314,9 @@ def _of_choices(kernel: Callable[..., Any], name: str) -> Callable[..., Any]:
 
 
 @functools.cache
-def _compiled(nin: int, dtype: str, call: str) -> Any:
-    return compile(ending(CALLS[nin].format(dtype=dtype, call=call)), f"<ufunc of {nin}>", "exec")
+def _compiled(nin: int, dtype: str, call: str, many: bool) -> Any:
+    source = CALLS[nin] if many else without_many(CALLS[nin])
+    return compile(ending(source.format(dtype=dtype, call=call)), f"<ufunc of {nin}>", "exec")
 
 
 def make_ufunc(kernel: Callable[..., Any], spec: Spec, parameters: tuple[Parameter, ...], module: str) -> ufunc:
@@ -363,7 +364,7 @@ def make_ufunc(kernel: Callable[..., Any], spec: Spec, parameters: tuple[Paramet
         passed_on = "x._d" if len(parameters) == 1 else "d"
         expression = passed_on if table.output == "same" else "r.dtype"
         calls = CALL_OF_TORCH if bare is None else CALL_OF_PYTHON
-        exec(_compiled(len(parameters), expression, calls[len(parameters)]), namespace, body)
+        exec(_compiled(len(parameters), expression, calls[len(parameters)], bool(spec.by_numpy)), namespace, body)
     else:
         nin = len(parameters)
 
