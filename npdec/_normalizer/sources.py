@@ -20,7 +20,7 @@ def of_many(spec: Spec, in_order: bool = True, into: bool = False) -> dict[str, 
 
 
 _ASKED = re.compile(
-    r"( +)r = None\n +if [^\n]*_MANY:\n[^\n]*\n +if r is None:\n +(r = [^\n]*\n)"
+    r"( +)if [^\n]*_MANY:\n[^\n]*\n +if r is None[^\n]*\n +else:\n +(r = [^\n]*\n)"
     r"|( +)if d not in _many [^\n]*\n +(write\([^\n]*\n)"
 )
 
@@ -47,10 +47,10 @@ CALLS = {
     1: """
 def __call__(self, x=_NoValue, /, *more, out=_NoValue, **options):
     if type(x) is _Array and out is _NoValue and not options and not more and x._d in _direct:
-        r = None
         if x._d in _many and not _tracing() and type(x._t) is _Tensor and x._t.numel() >= _MANY:
             r = _of_many(_name, x._t)
-        if r is None:
+            if r is None: r = {call}
+        else:
             r = {call}
         if type(r) is _Tensor and (x._m is None or r.dim()):
             c = _new(_Array); c._t = r; c._d = {dtype}; c._m = None
@@ -81,10 +81,10 @@ def __call__(self, x1=_NoValue, x2=_NoValue, /, *more, out=_NoValue, **options):
         d = x1._d
         if d is x2._d and d in _arrays:
             try:
-                r = None
                 if d in _many and not _tracing() and type(x1._t) is _Tensor and x1._t.numel() >= _MANY:
                     r = _of_many(_name, x1._t, x2._t)
-                if r is None:
+                    if r is None: r = {call}
+                else:
                     r = {call}
             except RuntimeError:  # shapes that do not fit: NumPy's words are found on the long way
                 return self._general((x1, x2))
@@ -212,11 +212,12 @@ def operator(self, other):
     elif d in _keeps and type(self._t) is _Tensor and self._t.is_cpu and -_keeps[d] <= other <= _keeps[d]:
         other = _kept(other, d)
     try:
-        r = None
-        if d in _many and not _tracing() and type(self._t) is _Tensor and self._t.numel() >= _MANY:
-            r = _of_many(_name, self._t, other)
-        if r is None:
-            r = _torch(self._t, other)
+        t = self._t
+        if d in _many and not _tracing() and type(t) is _Tensor and t.numel() >= _MANY:
+            r = _of_many(_name, t, other)
+            if r is None: r = _torch(t, other)
+        else:
+            r = _torch(t, other)
     except (RuntimeError, OverflowError):
         return _slow(self, other)
     if type(r) is _Tensor and ((type(self) is _Array and self._m is None) or r.dim()):
