@@ -36,10 +36,11 @@ CALLS = {
     1: """
 def __call__(self, x=_NoValue, /, *more, **options):
     if type(x) is _Array and not options and not more and x._d in _direct:
-        r = None
-        if x._d in _many and not _tracing() and type(x._t) is _Tensor and x._t.numel() >= _MANY:
+        if type(x._t) is _Tensor and x._t.numel() >= _MANY and x._d in _many and not _tracing():
             r = _of_many(_name, x._t)
-        if r is None:
+            if r is None:
+                r = {call}
+        else:
             r = {call}
         if type(r) is _Tensor and (x._m is None or r.dim()):
             c = _new(_Array); c._t = r; c._d = {dtype}; c._m = None
@@ -76,10 +77,11 @@ def __call__(self, x1=_NoValue, x2=_NoValue, /, *more, **options):
         d = x1._d
         if d is x2._d and d in _arrays:
             try:
-                r = None
-                if d in _many and not _tracing() and type(x1._t) is _Tensor and x1._t.numel() >= _MANY:
+                if d in _many and type(x1._t) is _Tensor and x1._t.numel() >= _MANY and not _tracing():
                     r = _of_many(_name, x1._t, x2._t)
-                if r is None:
+                    if r is None:
+                        r = {call}
+                else:
                     r = {call}
             except RuntimeError:  # shapes that do not fit: NumPy's words are found on the long way
                 return self._general((x1, x2))
@@ -211,12 +213,14 @@ def operator(self, other):
         return _slow(self, other)
     elif d in _keeps and type(self._t) is _Tensor and self._t.is_cpu and other >= -_highest:
         other = _kept(other, d)
+    t = self._t
     try:
-        r = None
-        if d in _many and not _tracing() and type(self._t) is _Tensor and self._t.numel() >= _MANY:
-            r = _of_many(_name, self._t, other)
-        if r is None:
-            r = _torch(self._t, other)
+        if d in _many and type(t) is _Tensor and t.numel() >= _MANY and not _tracing():
+            r = _of_many(_name, t, other)
+            if r is None:
+                r = _torch(t, other)
+        else:
+            r = _torch(t, other)
     except (RuntimeError, OverflowError):
         return _slow(self, other)
     if type(r) is _Tensor and ((type(self) is _Array and self._m is None) or r.dim()):
@@ -284,7 +288,7 @@ def operator(self, other):
             write = _apart  # torch's loops for complex numbers round otherwise in place
     if type(t) is _Tensor and not t.requires_grad and _is_free(self):
         try:
-            if d not in _many or _tracing() or t.numel() < _MANY or not _of_many(_name, t, t, given):
+            if d not in _many or t.numel() < _MANY or _tracing() or not _of_many(_name, t, t, given):
                 write(t, given)
             return self
         except (RuntimeError, OverflowError):  # shapes that do not fit, memory that overlaps: nothing was written
@@ -295,4 +299,10 @@ def operator(self, other):
 SOURCES["fast of integers"] = SOURCES["fast"].replace(
     "return _wrap(r)", "return _slow(self, other) if r is None else _wrap(r)"
 )
-SOURCES["fast comparison"] = SOURCES["fast"].replace("c._d = d", "c._d = _bool")
+# There are few dtypes in which NumPy does not compare, and few arrays so long.
+_SOME, _MOST = ("d in _many and {0} and t.numel() >= _MANY", "{0} and t.numel() >= _MANY and d in _many")
+SOURCES["fast comparison"] = (
+    SOURCES["fast"]
+    .replace("c._d = d", "c._d = _bool")
+    .replace(_SOME.format("type(t) is _Tensor"), _MOST.format("type(t) is _Tensor"))
+)
