@@ -138,7 +138,7 @@ def put_selected(x: torch.Tensor, mask: torch.Tensor, values: torch.Tensor) -> b
 
 def _arrays(operands: Sequence[Any]) -> list[Any] | None:
     """The memory of tensors as NumPy sees it; None where it is not plain numbers, or somebody follows what is done."""
-    if not is_unwatched() or _modes() or _traced() is not None:
+    if not is_unwatched() or _modes() or _traced() is not None or numpy_or_none() is None:
         return None
     arrays: list[Any] = []
     try:
@@ -174,6 +174,8 @@ def _computed(name: str, arrays: Sequence[Any], options: dict[str, Any]) -> Any:
 
 
 def _as_tensor(item: Any) -> torch.Tensor:
-    """An array, or one of NumPy's scalars, as a tensor."""
+    """An array, or a number of NumPy's or Python's, as a tensor."""
+    if type(item) is int or type(item) is bool:
+        return torch.tensor(item)
     made = _from_numpy(item if item.ndim else item.reshape(1))
     return made.contiguous() if item.ndim else made.reshape(())
