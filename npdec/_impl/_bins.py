@@ -15,6 +15,7 @@ from typing import Any
 import torch
 
 from npdec._impl import _host, _order, _util
+from npdec._impl._by_numpy import compared
 from npdec._impl.dtypes_impl import kind, result_type
 from npdec._impl.quantile_impl import percentile
 from npdec._impl.reduction_impl import std
@@ -104,11 +105,13 @@ def bin_of(x: torch.Tensor, edges: torch.Tensor) -> torch.Tensor:
     between the two is as steep as steps can be.
     """
     n = max(len(edges) - 1, 0)
+    place = _place_among_even(x, edges) if n > 1 else None
+    if place is not None:
+        return torch.where(compared("ge", x, edges[0]) & compared("le", x, edges[-1]), place, n)
     inside = (_order.search(edges[:1], x, right=True) > 0) & (_order.search(edges[-1:], x, right=False) == 0)
     if n < 2:  # no edge lies between the outer ones
         return torch.where(inside, 0, n)
-    place = _place_among_even(x, edges)
-    return torch.where(inside, _order.search(edges[1:-1], x, right=True) if place is None else place, n)
+    return torch.where(inside, _order.search(edges[1:-1], x, right=True), n)
 
 
 def _place_among_even(x: torch.Tensor, edges: torch.Tensor) -> torch.Tensor | None:
@@ -122,8 +125,8 @@ def _place_among_even(x: torch.Tensor, edges: torch.Tensor) -> torch.Tensor | No
     if not (bool(width > 0) and bool(((edges - even).abs() <= width / 4).all())):
         return None
     place = ((x - edges[0]) / width).to(torch.int64).clamp_(0, n - 1)
-    place.sub_((x < edges[place]).to(torch.int64))
-    return place.add_((x >= edges[place + 1]).to(torch.int64)).clamp_(0, n - 1)
+    place.sub_(compared("lt", x, torch.index_select(edges, 0, place)).view(torch.uint8))
+    return place.add_(compared("ge", x, torch.index_select(edges, 0, place + 1))).clamp_(0, n - 1)
 
 
 def edges_of_axis(i: int, a: torch.Tensor, bins: Any, limits: Any) -> torch.Tensor:

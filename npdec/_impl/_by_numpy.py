@@ -18,8 +18,8 @@ from npdec._core.installed_numpy import numpy_or_none
 from npdec._impl._util import is_unwatched
 
 __all__ = [
-    "MANY", "are_many", "by_numpy", "by_numpy_elementwise", "by_numpy_into", "by_numpy_together", "places",
-    "put_selected", "selected",
+    "MANY", "are_many", "by_numpy", "by_numpy_elementwise", "by_numpy_into", "by_numpy_together", "compared",
+    "places", "put_selected", "selected",
 ]  # fmt: skip
 
 MANY = 5000  # elements, from which on NumPy is ahead although torch is asked sooner
@@ -28,6 +28,7 @@ _SHARED, _THREADS = 2**17, 4  # elements that torch divides among more threads t
 _Tensor = torch.Tensor
 _is_compiling = torch.compiler.is_dynamo_compiling
 _modes, _traced, _from_numpy = torch._C._len_torch_function_stack, torch._C._get_tracing_state, torch.from_numpy
+_COMPARISONS = {"eq": "equal", "lt": "less", "le": "less_equal", "ge": "greater_equal"}
 _RANGE = 1e38  # in which all floats lie that float32 holds, and few others
 _UNMOVED = frozenset({torch.uint16, torch.uint32, torch.uint64})  # which torch does not select
 _increment_version = torch._C._increment_version
@@ -85,6 +86,12 @@ def by_numpy_elementwise(name: str, *operands: Any) -> Any:
     return None if arrays is None else _computed(name, arrays, {})
 
 
+def compared(how: str, x: torch.Tensor, y: Any) -> torch.Tensor:
+    """A comparison of tensors in one dtype, by torch's name, by whichever of the two makes it sooner."""
+    found = by_numpy_elementwise(_COMPARISONS[how], x, y) if are_many(x) else None
+    return getattr(torch, how)(x, y) if found is None else found
+
+
 def by_numpy_into(name: str, out: torch.Tensor, *operands: Any) -> bool:
     """Whether NumPy's ufunc has been written into a tensor, with its dtype and shape, that torch may write into."""
     for x in operands:
@@ -131,7 +138,7 @@ def put_selected(x: torch.Tensor, mask: torch.Tensor, values: torch.Tensor) -> b
 
 def _arrays(operands: Sequence[Any]) -> list[Any] | None:
     """The memory of tensors as NumPy sees it; None where it is not plain numbers, or somebody follows what is done."""
-    if not is_unwatched() or _modes() or _traced() is not None:
+    if not is_unwatched() or _modes() or _traced() is not None or numpy_or_none() is None:
         return None
     arrays: list[Any] = []
     try:
@@ -167,6 +174,8 @@ def _computed(name: str, arrays: Sequence[Any], options: dict[str, Any]) -> Any:
 
 
 def _as_tensor(item: Any) -> torch.Tensor:
-    """An array, or one of NumPy's scalars, as a tensor."""
+    """An array, or a number of NumPy's or Python's, as a tensor."""
+    if type(item) is int or type(item) is bool:
+        return torch.tensor(item)
     made = _from_numpy(item if item.ndim else item.reshape(1))
     return made.contiguous() if item.ndim else made.reshape(())

@@ -46,7 +46,11 @@ def _lines(x: torch.Tensor, xp: torch.Tensor, fp: torch.Tensor, left: Any, right
     after = _order.search(xp, x, right=True)  # the index of the first point to the right of x
     i = (after - 1).clamp(0, max(n - 2, 0))
     j = (i + 1).clamp(max=n - 1)
-    points = [part[k] for part in (xp, fp) for k in (i, j)]
+    points = [
+        torch.index_select(part, 0, k.reshape(-1)).view(k.shape) if numbers else part[k]
+        for part in (xp, fp)
+        for k in (i, j)
+    ]
     del i, j  # of arrays of many components all that is kept is large
     segment = _segment if n > 1 else _point
     return by_elements(segment, x, after, *points, _end(left, fp[0]), _end(right, fp[-1]), xp[-1])

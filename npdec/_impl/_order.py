@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 
 import torch
 
 from npdec._impl import _util
-from npdec._impl._by_numpy import by_numpy
+from npdec._impl._by_numpy import are_many, by_numpy, by_numpy_elementwise, compared
 from npdec._impl.dtypes_impl import promote
 
 
@@ -57,25 +58,29 @@ def sort(x: torch.Tensor, axis: int, descending: bool = False) -> torch.Tensor:
 
 def _is_sooner(x: torch.Tensor, known: dict[torch.dtype, range]) -> bool:
     """Whether NumPy sorts so many numbers sooner."""
-    if _is_compiling() or type(x) is not torch.Tensor or not x.is_contiguous() or not x.ndim:
+    sizes = known.get(x.dtype)
+    if sizes is None or type(x) is not torch.Tensor or x.numel() not in sizes:
         return False
-    return x.dtype in known and x.numel() in known[x.dtype]
+    return x.dim() > 0 and x.is_contiguous() and not _is_compiling()
 
 
 def _sorted(x: torch.Tensor, axis: int) -> torch.Tensor | None:
     """The same of plain numbers by NumPy, whose quickest way is not stable: where that shows, of zeros of both signs
     and of nan, by its stable one."""
-    if not x.dtype.is_floating_point or x.numel() < _MANY:
+    if not x.dtype.is_floating_point or x.numel() < MANY:
         return by_numpy("sort", x, axis=axis, kind="stable")
     placed = by_numpy("sort", x, axis=axis)
-    if placed is None or (_has_one_zero(placed) and torch.equal(placed, placed)):
+    if placed is None or (torch.equal(placed, placed) and _has_one_zero(placed)):
         return placed
     return by_numpy("sort", x, axis=axis, kind="stable")
 
 
 def _has_one_zero(placed: torch.Tensor) -> bool:
     """Whether all zeros have one sign."""
-    signs = torch.signbit(placed[placed == 0])
+    zeros = placed[compared("eq", placed, 0)]
+    if not zeros.numel():
+        return True
+    signs = torch.signbit(zeros)
     return bool(signs.all()) or not bool(signs.any())
 
 
@@ -94,9 +99,10 @@ def _up_to(most: int) -> dict[torch.dtype, range]:
 _FLOATS = (torch.float16, torch.float32, torch.float64)
 _SORTED = {**_DIGITS, **_COMPLEX, **_up_to(20_000), **dict.fromkeys(_FLOATS, _BUT_FEW)}
 _ARGSORTED = {**_DIGITS, **_COMPLEX, **_up_to(1000), **dict.fromkeys(_FLOATS, range(64, 1000))}
+_COUNTED = frozenset({torch.int32, torch.int64, torch.float32, torch.float64})
 _is_compiling = torch.compiler.is_dynamo_compiling
 
-_MANY = 2**10  # elements, from which on two places are found sooner than all are put in order
+MANY = 2**10  # elements, from which on two places are found sooner than all are put in order
 _SELECTED = frozenset({torch.float32, torch.float64, torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8})
 
 
@@ -104,8 +110,13 @@ def neighbours(rows: torch.Tensor, place: int) -> tuple[torch.Tensor, torch.Tens
     """The elements of each row (..., n) at a place in ascending order and at the next one, or the last; and the last of
     all, which is nan if one is. None where sorting is as good, or somebody follows what is done with the rows."""
     n = rows.shape[-1]
-    if rows.numel() < _MANY or rows.dtype not in _SELECTED or not _util.are_numbers(rows):
+    if rows.numel() < MANY or rows.dtype not in _SELECTED or not _util.are_numbers(rows):
         return None
+    places = [place, min(place + 1, n - 1), n - 1]
+    placed = partitioned(rows, places)
+    if placed is not None:
+        low, high, last = (placed.select(-1, at) for at in places)
+        return low, high, last
     last = rows.amax(-1)
     # The median of torch is the lower one of two.
     middle = place == (n - 1) // 2
@@ -113,6 +124,15 @@ def neighbours(rows: torch.Tensor, place: int) -> tuple[torch.Tensor, torch.Tens
     beyond = rows > low.unsqueeze(-1)
     further = torch.where(beyond, rows, last.unsqueeze(-1)).amin(-1)
     return low, torch.where(n - beyond.sum(-1) > place + 1, low, further), last
+
+
+def partitioned(rows: torch.Tensor, places: list[int]) -> torch.Tensor | None:
+    """Rows in which the elements at some places are those that sorting puts there, by NumPy; None where one of them is
+    nan, or a zero, of which the sign is known when all are sorted."""
+    placed = by_numpy("partition", rows, kth=sorted(set(places)), axis=-1) if rows.is_contiguous() else None
+    if placed is None or (rows.dtype.is_floating_point and not bool((placed[..., places].abs() > 0).all())):
+        return None
+    return placed
 
 
 def pick(x: torch.Tensor, index: torch.Tensor, axis: int) -> torch.Tensor:
@@ -164,11 +184,33 @@ def _is_nan(x: torch.Tensor) -> bool:
     return math.isnan(x.item()) if _util.are_numbers(x) else _util.is_known_true(torch.isnan(x))
 
 
+_FEW = 64  # elements, with each of which many values are compared sooner than they are looked for
+
+
+def _counted(a: torch.Tensor, v: torch.Tensor, right: bool) -> torch.Tensor | None:
+    """The same of many numbers among few, by comparing them with each of these, nan coming last; None for others."""
+    if not 0 < a.numel() <= _FEW or a.dtype not in _COUNTED or not are_many(v) or not _util.are_numbers(a, v):
+        return None
+    places = a.tolist()
+    if not all(before <= after for before, after in itertools.pairwise(places)) or places[-1] != places[-1]:
+        return None
+    counts = torch.full(v.shape, len(places), dtype=torch.uint8)
+    for place in places:
+        before = by_numpy_elementwise("less" if right else "less_equal", v, place)
+        if before is None:
+            return None
+        counts.sub_(before.view(torch.uint8))
+    return counts.to(torch.int64)
+
+
 def search(a: torch.Tensor, v: torch.Tensor, right: bool, without_nan: bool = False) -> torch.Tensor:
     """Where values of any shape belong in a sorted 1-d tensor, before (or after) its equal elements. That none of these
     is nan need not be asked where it is known."""
     if a.dtype is not v.dtype:
         a, v = promote(a, v)
+    counted = _counted(a, v, right)
+    if counted is not None:
+        return counted
     flat = v if v.dim() == 1 else v.reshape(-1)
     if a.dtype.is_complex:
         both = ranks(torch.cat([a, flat]))

@@ -354,10 +354,13 @@ def divmod(x1: Stepwise, x2: Stepwise):
     >>> np.divmod(np.array([7, -7]), 3)
     (array([ 2, -3]), array([1, 2]))
     """
-    if x1.dtype in RANGES and (both := by_numpy_elementwise("divmod", x1, x2)) is not None:
-        return both
-    if x1.dtype in RANGES and x1.dtype not in WIDE_UNSIGNED and are_positive(x2):
-        return torch.floor_divide(x1, x2), torch.remainder(x1, x2)
+    if x1.dtype in RANGES:
+        few = x1.dtype not in WIDE_UNSIGNED and not are_many(x1) and are_positive(x2)
+        both = None if few else by_numpy_elementwise("divmod", x1, x2)
+        if both is not None:
+            return both
+        if few or (x1.dtype not in WIDE_UNSIGNED and are_positive(x2)):
+            return torch.floor_divide(x1, x2), torch.remainder(x1, x2)
     return floor_divide(x1, x2), remainder(x1, x2)
 
 

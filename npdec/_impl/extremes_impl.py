@@ -24,7 +24,7 @@ from npdec._core.tags import (
     public,
 )
 from npdec._impl import _few, _reduce, _util
-from npdec._impl._by_numpy import are_many, by_numpy
+from npdec._impl._by_numpy import MANY, are_many, by_numpy
 
 _ORDERED = _reduce.ORDERED
 _TRUE = _reduce.SUMMED  # of uint8, torch makes uint8
@@ -351,8 +351,11 @@ def any(
 
 
 def _count_nonzero(a: torch.Tensor, *axis: int) -> torch.Tensor:
-    found = by_numpy("count_nonzero", a, axis=axis or None) if a.dtype is torch.bool and are_many(a) else None
-    return torch.count_nonzero(a, *axis) if found is None else found
+    if a.dtype is torch.bool and a.numel() >= MANY and are_many(a):
+        found = by_numpy("count_nonzero", a, axis=axis or None)
+        if found is not None:
+            return found
+    return torch.count_nonzero(a, *axis)
 
 
 @public(direct=Direct(_count_nonzero, _reduce.SUMMED, ("axis",), total=True))

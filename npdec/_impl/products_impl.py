@@ -281,11 +281,15 @@ def _vectors_last(x: torch.Tensor, axis: int, name: str) -> torch.Tensor:
     return x if axis == x.ndim - 1 else torch.movedim(x, axis, -1)
 
 
+_MANY = 1000  # elements, from which on views of every third are read sooner than copies are made of them
 _NEXT, _LAST = torch.tensor([1, 2, 0]), torch.tensor([2, 0, 1])
 
 
 def _cross_of_three(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
     """All elements of products of vectors with three elements at once."""
+    if a.numel() >= _MANY:
+        a0, a1, a2, b0, b1, b2 = (*a.unbind(-1), *b.unbind(-1))
+        return torch.stack((a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0), -1)
     axis_a, axis_b = a.ndim - 1, b.ndim - 1
     ahead = torch.index_select(a, axis_a, _NEXT) * torch.index_select(b, axis_b, _LAST)
     return ahead - torch.index_select(a, axis_a, _LAST) * torch.index_select(b, axis_b, _NEXT)

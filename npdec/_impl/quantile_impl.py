@@ -229,6 +229,20 @@ def _linear(a: torch.Tensor, q: float, axis: Any, keepdims: Any) -> torch.Tensor
     return _restore(r, a, axes, keepdims)
 
 
+def _partly_sorted(rows: torch.Tensor, q: torch.Tensor) -> torch.Tensor | None:
+    """Rows in which what the default definition reads is where sorting puts it, for few fractions; None for others."""
+    if not 0 < q.numel() <= _FEW or not q.is_floating_point():
+        return None
+    if rows.numel() < _order.MANY or not _util.are_numbers(rows, q):
+        return None
+    last = rows.shape[-1] - 1
+    before = torch.floor(last * q).clamp_(0, last).to(torch.int64).tolist()
+    return _order.partitioned(rows, [last, *before, *[min(place + 1, last) for place in before]])
+
+
+_FEW = 16  # fractions, for which not all rows are sorted
+
+
 def _quantile(
     a: torch.Tensor, q: Any, axis: Any, method: str, keepdims: Any, weights: Any, percent: bool, skip_nan: bool
 ) -> torch.Tensor:
@@ -254,7 +268,9 @@ def _quantile(
         ordered, n = _sorted_numbers(rows)
         missing = n == 0
     else:
-        ordered, n = _order.sort(rows, -1), rows.shape[-1]
+        n = rows.shape[-1]
+        partly = None if weights is not None or method != "linear" else _partly_sorted(rows, flat)
+        ordered = _order.sort(rows, -1) if partly is None else partly
         missing = torch.isnan(ordered[..., -1]) if a.dtype in _INEXACT else None
     if skip_nan and _util.is_known_true(torch.all(missing)):
         r = ordered[..., :1].expand(*ordered.shape[:-1], flat.numel())  # of no numbers, by whatever method

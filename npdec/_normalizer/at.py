@@ -20,7 +20,7 @@ from npdec._decomposed.kept_components import handed_on
 from npdec._decomposed.size_warnings import warn_of_size
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._impl import _util, dtypes_impl, getitem_impl
-from npdec._impl._by_numpy import are_many, by_numpy_elementwise
+from npdec._impl._by_numpy import compared
 from npdec._impl._storage import has_overlap
 from npdec._torch.functorch import mapped
 
@@ -38,9 +38,7 @@ def _in_any_order(tensor: torch.Tensor) -> bool:
         return False
     if not tensor.is_floating_point():
         return True
-    zero = by_numpy_elementwise("equal", tensor, 0) if are_many(tensor) else None
-    if zero is None:
-        zero = tensor == 0
+    zero = compared("eq", tensor, 0)
     return not torch.count_nonzero(zero) or not bool((torch.signbit(tensor) & zero).any())
 
 

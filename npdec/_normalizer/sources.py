@@ -211,8 +211,8 @@ def operator(self, other):
         return _slow(self, other)
     elif d in _keeps and type(self._t) is _Tensor and self._t.is_cpu and -_keeps[d] <= other <= _keeps[d]:
         other = _kept(other, d)
+    t = self._t
     try:
-        t = self._t
         if d in _many and not _tracing() and type(t) is _Tensor and t.numel() >= _MANY:
             r = _of_many(_name, t, other)
             if r is None: r = _torch(t, other)
@@ -285,7 +285,7 @@ def operator(self, other):
             write = _apart  # torch's loops for complex numbers round otherwise in place
     if type(t) is _Tensor and not t.requires_grad and _is_free(self):
         try:
-            if d not in _many or _tracing() or t.numel() < _MANY or not _of_many(_name, t, t, given):
+            if d not in _many or t.numel() < _MANY or _tracing() or not _of_many(_name, t, t, given):
                 write(t, given)
             return self
         except (RuntimeError, OverflowError):  # shapes that do not fit, memory that overlaps: nothing was written
@@ -296,4 +296,10 @@ def operator(self, other):
 SOURCES["fast of integers"] = SOURCES["fast"].replace(
     "return _wrap(r)", "return _slow(self, other) if r is None else _wrap(r)"
 )
-SOURCES["fast comparison"] = SOURCES["fast"].replace("c._d = d", "c._d = _bool")
+# There are few dtypes in which NumPy does not compare, and few arrays so long.
+_SOME, _MOST = ("d in _many and {0} and t.numel() >= _MANY", "{0} and t.numel() >= _MANY and d in _many")
+SOURCES["fast comparison"] = (
+    SOURCES["fast"]
+    .replace("c._d = d", "c._d = _bool")
+    .replace(_SOME.format("type(t) is _Tensor"), _MOST.format("type(t) is _Tensor"))
+)

@@ -14,7 +14,7 @@ import pytest
 import torch
 
 import npdec as np
-from npdec._impl import _by_numpy
+from npdec._impl import _by_numpy, _order
 
 FLOATS = ("float16", "float32", "float64")
 SIGNED = ("int8", "int16", "int32", "int64")
@@ -184,12 +184,21 @@ def sets(name: str, *options: dict[str, Any]) -> Any:
 
     def calls(dtype: str) -> list[Callable[[], Any]]:
         given = [(np.unique(x), np.unique(y)) if o.get("assume_unique") else (x, y)
-                 for x, y in pairs(dtype) for o in options]  # fmt: skip
+                 for x, y in [*pairs(dtype)][4:] for o in options]  # fmt: skip
         return [
             (lambda x=x, y=y, o=o: getattr(np, name)(x, y, **o)) for (x, y), o in zip(given, list(options) * len(given))
         ]
 
     return name, ("bool", *INTEGERS), calls
+
+
+def quantiles(dtype: str) -> list[Callable[[], Any]]:
+    x = np.array(numbers(dtype, (_order.MANY // 40 + 1, 40)))
+    given = [x, x.T, np.where(np.isfinite(x), x, 1), np.where(x > 0, x, 2)]
+    made = [(x, axis) for x in given for axis in (None, -1)]
+    calls = [(lambda x=x, axis=axis: np.percentile(x, [5, 50, 99.9], axis=axis)) for x, axis in made]
+    calls += [(lambda x=x, axis=axis: np.quantile(x, 0.3, axis=axis)) for x, axis in made]
+    return calls + [(lambda x=x, axis=axis: np.median(x, axis=axis)) for x, axis in made]
 
 
 COMPARED = ("lt", "less"), ("le", "less_equal"), ("gt", "greater"), ("ge", "greater_equal"), ("eq", "equal"), \
@@ -212,6 +221,7 @@ TABLE = [
     by_mask("x[mask]", lambda x, mask: x[mask]), by_mask("x[mask] = values", put),
     sets("intersect1d", {}, {"return_indices": True}, {"assume_unique": True}),
     sets("setdiff1d", {}, {"assume_unique": True}), sets("setxor1d", {}, {"assume_unique": True}), sets("union1d", {}),
+    ("quantiles", (*INTEGERS, "float32", "float64"), quantiles),
     ("lexsort", ALL, lexsorted), ("ldexp", FLOATS, exponents), ("unravel_index", ("int8", "int64"), unravelled),
     ("ravel_multi_index", ("int8", "int64"), ravelled), ("packbits", ("bool", *INTEGERS), packed),
     ("unpackbits", ("uint8",), unpacked),
@@ -333,3 +343,39 @@ def test_what_carries_contributions_keeps_them(monkeypatch: pytest.MonkeyPatch) 
     found = [parts(call) for call in calls]
     monkeypatch.setattr(_by_numpy, "_known", lambda name: None)
     assert [parts(call) for call in calls] == found
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64", "float32", "float64"])
+def test_many_numbers_among_few_are_where_numpy_finds_them(dtype: str) -> None:
+    values = numbers(dtype, (MANY,))
+    for count in (1, 3, 64, 65):
+        edges = numpy.sort(numbers(dtype, (count,), 3))
+        few = [edges, edges[~numpy.isnan(edges)], edges[numpy.isfinite(edges)]]
+        for a, side in itertools.product(few, ("left", "right")):
+            if a.size:
+                want = numpy.searchsorted(a, values, side)
+                got = np.searchsorted(np.array(a), np.array(values), side)
+                assert got.dtype == np.int64
+                numpy.testing.assert_array_equal(numpy.asarray(got), want)
+    got, want = np.histogram(np.array(values), 40, (-9, 9))[0], numpy.histogram(values, 40, (-9, 9))[0]
+    numpy.testing.assert_array_equal(numpy.asarray(got), want)
+
+
+def test_many_indices_of_several_axes_choose_what_numpy_chooses() -> None:
+    places = numpy.random.default_rng(0).integers(-7, 7, (90, 7))
+    for dtype in ALL:
+        for x in (numbers(dtype, (7,)), numbers(dtype, (60, 5)), numbers(dtype, (60, 5)).T):
+            for index in (places % len(x), places % len(x) - 1, places.T % len(x)):
+                want, got = x[index], np.array(x)[np.array(index)]
+                assert got.shape == want.shape
+                assert numpy.asarray(got).tobytes() == want.tobytes()
+    with pytest.raises(IndexError, match="index 7 is out of bounds"):
+        np.ones(7)[np.array(numpy.where(places == 3, 7, 0))]
+
+
+def test_many_complex_numbers_beside_one_are_added_by_their_parts() -> None:
+    z = numbers("complex128", (MANY,))
+    with numpy.errstate(all="ignore"):
+        for one in (1 + 2j, complex(numpy.inf, 0.0), complex(-0.0, -0.0)):
+            for got, want in ((np.array(z) + one, z + one), (one - np.array(z), one - z)):
+                assert described(got) == described(np.array(want))
