@@ -10,15 +10,17 @@ which is never written. It is of a class of its own, which passes for the public
 
 from __future__ import annotations
 
+import struct
 import sys
 import types
 from typing import Any, ClassVar, Self
 
 import torch
 
-from npdec._array import wrap
+from npdec._array import fp_state, wrap
 from npdec._array.convert import as_host_tensor, as_tensor
 from npdec._array.methods import ArrayMethods
+from npdec._array.packing import HOSTED
 from npdec._array.printing import legacy_scalar_text, legacy_text, scalar_text
 from npdec._core.base import plain_of
 from npdec._core.installed_numpy import numpy_or_none
@@ -30,6 +32,7 @@ from npdec._dtypes.dtype import SCALARS, numpy_dtype
 from npdec._dtypes.dtype import dtype as dtype_class
 from npdec._impl import _devices
 from npdec._impl._util import warn
+from npdec._impl.dtypes_impl import RANGES, WHOLE
 from npdec._torch.tracing import tracing
 from npdec.exceptions import AxisError, ComplexWarning, DecompositionWarning
 
@@ -38,6 +41,42 @@ __all__ = ["generic"]
 _OWN = frozenset({bool, int, float, complex, str, bytes, types.NoneType})
 # The Python type all of whose numbers a dtype holds.
 _OF = {torch.bool: bool, torch.float64: float, torch.complex128: complex}
+
+
+_PYTHON = (int, float, bool)
+_FORMS = {torch.float32: struct.Struct("f"), torch.float16: struct.Struct("e")}
+
+
+def _number_of(x: Any, dtype: torch.dtype) -> Any:
+    """What a real number of Python's, or a scalar on the host, is in a dtype; None where it may be out of range, is
+    cast while errors are watched, or lies on a device that was chosen."""
+    if type(x) in _PYTHON:
+        if not _devices.is_unchosen():
+            return None
+    elif type(x) in HOSTED:
+        x = x._n
+    else:
+        return None
+    kind = type(x)
+    if kind is complex or dtype.is_complex or fp_state.watching:
+        return None
+    if dtype is torch.bool:
+        return x != 0
+    if dtype in RANGES:
+        low, high = RANGES[dtype]
+        # A float is cut: the greatest integers are no floats.
+        return (
+            int(x) if (low <= x <= high if kind is not float else -WHOLE <= x <= WHOLE and low <= x <= high) else None
+        )
+    if kind is int and not -WHOLE <= x <= WHOLE:
+        return None
+    if dtype is torch.float64:
+        return float(x)
+    form = _FORMS.get(dtype)
+    try:
+        return None if form is None else form.unpack(form.pack(float(x)))[0]
+    except OverflowError:
+        return None
 
 
 def _is_numpys(cls: Any) -> bool:
@@ -109,6 +148,9 @@ class generic(ArrayMethods, metaclass=ScalarType):
                 return SCALARS[cls._torch_dtype](x)
             if type(x) is _OF.get(cls._torch_dtype) and not tracing() and not _devices.used:
                 return wrap.on_host(cls, x)
+            number = _number_of(x, cls._torch_dtype)
+            if number is not None and not tracing():
+                return wrap.on_host(cls, number)
             x = plain_of(x)  # of an array of a program's own class too
             tensor = as_tensor(x, cls._torch_dtype)
             if tensor.dim():

@@ -60,6 +60,7 @@ for name, kernel in functions.kernels.items():
     if folded is not None:
         functions.ufuncs[folded].reduction = functions[name]
 attach_operators({id(function): function for function in functions.ufuncs.values()}.values())
-attach_scalar_operators()
+declared = [spec_of(function.__kernel__) for function in functions.ufuncs.values()]
+attach_scalar_operators({spec.operator: spec for spec in declared if spec.operator is not None})
 attach_matmul(functions["matmul"])
 attach_methods(kernel for chapter in CHAPTERS for kernel in kernels_of(chapter))

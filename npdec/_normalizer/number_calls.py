@@ -1,7 +1,7 @@
 """Calls of ufuncs with numbers on the host alone: scalars that carry nothing, and Python's numbers.
 
 For each ufunc and the types of its operands a function is compiled when they are first met. What is rounded correctly,
-or not at all, Python computes (`npdec._normalizer.scalar_operators`, `npdec._impl._numbers`). For the rest torch is
+or not at all, Python computes (`npdec._normalizer.number_operators`, `npdec._impl._numbers`). For the rest torch is
 called, on tensors that are kept for that: to make one for every number, and an array or scalar of the result, takes
 twice the time of the call. Whatever these functions answer with None is left to the general way: numbers that do not
 fit, what Python refuses, all that is done while torch is watched or transformed.
@@ -25,7 +25,7 @@ from npdec._core.tags import Spec
 from npdec._dtypes.dtype import SCALARS
 from npdec._impl import _devices, dtypes_impl
 from npdec._impl._numbers import OF_INTEGERS, OF_NUMBERS, ROUNDED
-from npdec._normalizer.scalar_operators import BETWEEN, core
+from npdec._normalizer.number_operators import BETWEEN, COMPARED, core
 
 __all__ = ["Calls", "CallsBeside", "kinds"]
 
@@ -46,7 +46,6 @@ def kinds() -> frozenset[type]:
 
 
 _REAL = (torch.float16, torch.float32, torch.float64)
-_COMPARED = frozenset({"lt", "le", "gt", "ge", "eq", "ne"})
 _FORMATS = {torch.float64: "d", torch.float32: "f"}
 _SINGLE = struct.Struct("f")
 
@@ -92,7 +91,7 @@ def _made(spec: Spec, kinds: tuple[type, ...]) -> Callable[..., Any] | None:
     table = dtypes_impl.LOOPS[str(spec.loops)]
     if table.nout > 1 or table.mixed == "ldexp":
         return None
-    as_they_are = spec.operator in _COMPARED and all(kind is int or _dtypes().get(kind) in _WHOLE for kind in kinds)
+    as_they_are = spec.operator in COMPARED and all(kind is int or _dtypes().get(kind) in _WHOLE for kind in kinds)
     if as_they_are:
         dtype: torch.dtype | None = (
             torch.int64

@@ -15,6 +15,8 @@ import pytest
 import torch
 
 import npdec as np
+from npdec._array import generic
+from npdec._array.methods import ArrayMethods
 
 WHOLE = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 REAL = ("float16", "float32", "float64")
@@ -122,6 +124,45 @@ def test_scalar_and_python_number(dtype: str, name: str) -> None:
                 continue  # NumPy's booleans refuse to be compared with it, its integers do not
             _compare(BINARY[name], (dtype, a), ("python", b))
             _compare(BINARY[name], ("python", b), (dtype, a))
+
+
+@pytest.mark.parametrize("name", ["pow", "divmod"])
+@pytest.mark.parametrize("dtype", ["bool", *WHOLE, *REAL])
+def test_powers_and_quotients_are_those_of_the_general_operator(dtype: str, name: str) -> None:
+    """Type, bits and errors, beside numbers of all types; a square is a product instead."""
+    function = {"pow": operator.pow, "divmod": divmod}[name]
+    general, turned = (vars(ArrayMethods)[f"__{r}{name}__"] for r in ("", "r"))
+    python: list[Any] = [True, 0, 3, -1, 300, 2**63, 0.1, -0.0, 1e300, math.inf, math.nan]
+    numbers = [*python, *(_made(np, other, b) for other in ("bool", *WHOLE, *REAL) for b in _values(other)[::4])]
+    for a in (_made(np, dtype, value) for value in _values(dtype)[::2]):
+        for b in numbers:
+            assert _both(lambda: function(a, b)) == _both(lambda: general(a, b)), (a, b)  # noqa: B023
+            if b in python:
+                assert _both(lambda: function(b, a)) == _both(lambda: turned(a, b)), (b, a)  # noqa: B023
+
+
+def _both(function: Callable[[], Any]) -> Any:
+    """The outcome, which is a pair of divmod."""
+    try:
+        made = function()
+    except Exception as error:
+        return type(error), str(error)
+    return [_outcome(lambda: part) for part in made] if isinstance(made, tuple) else _outcome(lambda: made)  # noqa: B023
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_scalars_made_of_numbers(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of Python's numbers and of scalars of other types: as by the general way, which makes a tensor."""
+    python = [True, False, 0, 3, -1, 255, 300, 2**31, 2**53 + 1, 2**63, 2**64, 10**400, 1.5, -2.75, 0.1, -0.0, 1e300]
+    python += [65519.0, 65520.0, 1e-46, 2.0**63, math.inf, -math.inf, math.nan]
+    numbers = [*python, *(_made(np, other, b) for other in DTYPES for b in _values(other))]
+    make = getattr(np, "bool_" if dtype == "bool" else dtype)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = [_both(lambda: make(number)) for number in numbers]  # noqa: B023
+        monkeypatch.setattr(generic, "_number_of", lambda x, dtype: None)
+        for number, made in zip(numbers, found, strict=True):
+            assert made == _both(lambda: make(number)), number  # noqa: B023
 
 
 @pytest.mark.parametrize("dtype", [*WHOLE, *REAL])
