@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from typing import Any
@@ -12,11 +13,12 @@ import torch
 from npdec._decomposed import size_limits
 from npdec._decomposed.settings import current as settings
 from npdec._decomposed.size_warnings import STEEP, has_few_digits, warn_of_digits
-from npdec._decomposed.tensor import DecomposedTensor, Labels, align
+from npdec._decomposed.tensor import DecomposedTensor, Labels, align, places_of, union
 from npdec._law.all_components import current as chunk
 from npdec._law.all_components import need_all
 from npdec._law.ordinary import Form, built, has_elements, is_moderate, is_ordinary, made_of, single
 from npdec._law.ordinary_pairs import is_constant, pair_of
+from npdec._law.secant_of_few import listed
 from npdec._torch.tracing import name_of
 
 __all__ = ["chosen", "compared", "condition_of", "is_condition", "larger", "stepwise", "stepwise_instead"]
@@ -68,7 +70,8 @@ def compared(func: Function, args: Sequence[Any]) -> Any:
     if value.shape == residual.shape and torch.equal(value, residual):
         nothing = pair.like.components.new_zeros((len(pair.labels), *value.shape))
         return condition_of(value, residual, nothing, pair.labels)
-    jump = value.to(pair.like.value.dtype) - residual.to(pair.like.value.dtype)
+    dtype = pair.like.value.dtype
+    jump = value.to(dtype) - residual.to(dtype)
     if first is None or second is None:
         components = second if first is None else first
     else:
@@ -84,8 +87,6 @@ def _shared(
 ) -> torch.Tensor | None:
     """What each component has of a jump, as `npdec._law.jumps` shares it, where the components add up to the step, and
     do not cancel; else None. `size` is given if the function moves beside its jumps as well."""
-    if size is None and not jump.any():
-        return components.new_zeros((components.shape[0], *jump.shape))
     if chunk.get() is not None:
         need_all()
     graph = components.requires_grad or jump.requires_grad or step.requires_grad
@@ -97,6 +98,8 @@ def _shared(
             return None
         made = components * found
         return made if math.isfinite(made.sum().item()) else None
+    if size is None and not jump.any():
+        return components.new_zeros((components.shape[0], *jump.shape))
     given = components.detach()
     total, gross = given.sum(0), given.abs().sum(0)
     info, still = torch.finfo(jump.dtype), jump == 0
@@ -124,12 +127,12 @@ def _multiplier_of_few(
     """What each component of an element is multiplied with, on the host, sooner than by one call of torch
     for each step: as `_shared` finds it; None where it finds none."""
     info, count = torch.finfo(components.dtype), components.shape[0]
-    columns = zip(*components.reshape(count, -1).tolist(), strict=True)
-    sizes = None if size is None else size.reshape(-1).tolist()
+    flat = jump.ndim == 1
+    columns = zip(*(components if flat else components.reshape(count, -1)).tolist(), strict=True)
+    moves, lengths = (jump, step) if flat else (jump.reshape(-1), step.reshape(-1))
+    sizes = None if size is None else (size if flat else size.reshape(-1)).tolist()
     multipliers = []
-    for i, (move, length, column) in enumerate(
-        zip(jump.reshape(-1).tolist(), step.reshape(-1).tolist(), columns, strict=True)
-    ):
+    for i, (move, length, column) in enumerate(zip(moves.tolist(), lengths.tolist(), columns, strict=True)):
         total, gross = sum(column), sum(map(abs, column))
         known = abs(length - total) <= _ROUNDINGS * info.eps * gross
         known = known and abs(total) > max(1 / STEEP, info.eps**0.5) * gross
@@ -143,7 +146,8 @@ def _multiplier_of_few(
             multipliers.append(0.0)
         else:
             return None
-    return torch.tensor(multipliers, dtype=components.dtype).reshape(jump.shape)
+    made = torch.tensor(multipliers, dtype=components.dtype)
+    return made if flat else made.reshape(jump.shape)
 
 
 def condition_of(value: torch.Tensor, residual: torch.Tensor, components: torch.Tensor, labels: Labels) -> Any:
@@ -246,12 +250,15 @@ def chosen(func: Function, args: Sequence[Any]) -> Any:
     value = torch.where(at, x, y)
     if value.shape != like.value.shape:
         return NotImplemented
-    labels, given = align([part for part in args if type(part) is DecomposedTensor])
+    parts = [part for part in args if type(part) is DecomposedTensor]
+    if at is not before and _are_few(parts, x, y):
+        return _chosen_of_few(args, value, (x, r), (y, s))
+    labels, given = align(parts)
     if len(labels) >= size_limits.MANY:
         return NotImplemented
-    parts = iter(given)
-    step = None if at is before else next(parts)
-    first, second = (next(parts) if type(part) is DecomposedTensor else 0 for part in (a, b))
+    its = iter(given)
+    step = None if at is before else next(its)
+    first, second = (next(its) if type(part) is DecomposedTensor else 0 for part in (a, b))
     if step is None:
         return made_of(value, torch.where(at, r, s), torch.where(at, first, second), like, labels)
     middle, other = torch.lerp(r, x, 0.5), torch.lerp(s, y, 0.5)
@@ -264,6 +271,46 @@ def chosen(func: Function, args: Sequence[Any]) -> Any:
     if isinstance(second, torch.Tensor):
         components.addcmul_(second, 1 - share)
     return made_of(value, torch.where(before, r, s), components, like, labels)
+
+
+def _are_few(parts: Sequence[DecomposedTensor], x: torch.Tensor, y: torch.Tensor) -> bool:
+    """Whether the tensors have few components on the host, and there is no graph."""
+    shape = parts[0].value.shape
+    if not parts[0].value.is_cpu or x.shape != shape or y.shape != shape or not 0 < x.numel() <= _FEW:
+        return False
+    for part in parts:
+        if part.components.numel() > _FEW or part.components.requires_grad:
+            return False
+        if part.value.requires_grad or part.residual.requires_grad:
+            return False
+    return not (x.requires_grad or y.requires_grad)
+
+
+def _chosen_of_few(args: Sequence[Any], value: torch.Tensor, ends: Any, others: Any) -> Any:
+    """`chosen` by a decomposed condition, element by element on the host."""
+    condition, a, b = args
+    at, before = listed(condition.value), listed(condition.residual)
+    first = [(u + w) / 2 for u, w in zip(listed(ends[0]), listed(ends[1]), strict=True)]
+    second = [(u + w) / 2 for u, w in zip(listed(others[0]), listed(others[1]), strict=True)]
+    if not math.hypot(*first) <= STEEP or not math.hypot(*second) <= STEEP:
+        return NotImplemented
+    gains = [
+        (u if now or then else 0.0) - (0.0 if now and then else w)
+        for u, w, now, then in zip(first, second, at, before, strict=True)
+    ]
+    shares = [(now + then) / 2 for now, then in zip(at, before, strict=True)]
+    labels = union([part for part in args if type(part) is DecomposedTensor])
+    made: list[list[float]] = [[]] * len(labels)
+    for part, weights in ((condition, gains), (a, shares), (b, [1 - share for share in shares])):
+        if type(part) is not DecomposedTensor:
+            continue
+        rows = part.components if value.ndim == 1 else part.components.reshape(len(part.labels), -1)
+        places = range(len(labels)) if part.labels is labels else places_of(part.labels, labels)
+        for place, row in zip(places, rows.tolist(), strict=True):
+            terms = map(operator.mul, weights, row)
+            made[place] = list(map(operator.add, made[place], terms) if made[place] else terms)
+    components = torch.tensor(made, dtype=value.dtype).reshape(len(labels), *value.shape)
+    return built(value, torch.where(condition.residual, ends[1], others[1]), components, labels)
 
 
 def _is_branch(x: Any, like: DecomposedTensor) -> bool:

@@ -9,7 +9,6 @@ from typing import Any
 import torch
 
 from npdec._decomposed.axes import narrowed
-from npdec._decomposed.registry import close_of
 from npdec._impl.slopes_impl import power
 from npdec._law.secant import KEPT, quick_slope
 from npdec._law.secant_of_few import CLOSED, HANDFUL, listed, slopes_of_few
@@ -39,9 +38,7 @@ def ordinary_slope(
         fr = f(narrowed(r, r.ndim)).expand(x.shape)
     handful = fx.numel() <= HANDFUL
     if handful and exponent is None and (closed is None or others or closed in CLOSED):
-        few = slopes_of_few(
-            None if others else closed, None if others else close_of(function), traits, KEPT, x, r, fx, fr
-        )
+        few = slopes_of_few(None if others else closed, None if others else function, traits, KEPT, x, r, fx, fr)
         if few is not None:
             return fx, fr, few, None
     polynomial = None if exponent is None else power(exponent, x, r)

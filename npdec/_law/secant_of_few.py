@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from npdec._decomposed.registry import Trait
+from npdec._decomposed.registry import Trait, close_of
 from npdec._decomposed.size_warnings import STEEP, STEEPEST
 from npdec._impl import slopes_impl
 
@@ -43,7 +43,7 @@ def listed(x: torch.Tensor) -> list[float]:
 
 def slopes_of_few(
     closed: Any,
-    close: Function | None,
+    function: Any,
     traits: int,
     kept: float,
     x: torch.Tensor,
@@ -52,8 +52,9 @@ def slopes_of_few(
     fr: torch.Tensor,
 ) -> torch.Tensor | None:
     """The slopes of a function between r and x, of one shape: by the closed form that it has, or the secants; where
-    these have lost digits, by the closed form `close` of slopes between close numbers. A difference d of a and b has
-    its digits where `kept` d² is not less than a b. None where one of the slopes is not to be found so."""
+    these have lost digits, by that of slopes between close numbers which the `function` has, if it is given. A
+    difference d of a and b has its digits where `kept` d² is not less than a b. None where one of the slopes is not to
+    be found so."""
     sizes: Any = _RANGE.get(x.dtype)
     if sizes is None or not x.is_cpu or fx.requires_grad or fr.requires_grad:
         return None
@@ -65,7 +66,7 @@ def slopes_of_few(
     places: list[int] = []
     for u, w, a, b in zip(listed(x), listed(r), listed(fx), listed(fr), strict=True):
         step, difference = u - w, a - b
-        if step == 0 and (close is None or not math.isfinite(a)):
+        if step == 0 and (function is None or form is not None or pieces or not math.isfinite(a)):
             return None
         slope = difference / step if step else 0.0
         if form is not None:
@@ -76,7 +77,7 @@ def slopes_of_few(
             if not (-_LONGEST < step < _LONGEST and -most <= slope <= most):
                 return None
         elif not (step and tiny + a * b <= kept * difference * difference):
-            if close is None or not abs(difference) < math.inf:
+            if function is None or not abs(difference) < math.inf:
                 return None
             places.append(len(slopes))
         elif coarse and not u * w <= kept * step * step:
@@ -84,7 +85,9 @@ def slopes_of_few(
         slopes.append(slope)
         steps.append(step or tiny**0.5)
     if places:
-        assert close is not None
+        close = close_of(function)
+        if close is None:
+            return None
         eps = torch.finfo(x.dtype).eps
         found = listed(close(x, r, torch.tensor(steps, dtype=x.dtype).reshape(x.shape)))
         ends = listed(fx), listed(fr)

@@ -189,9 +189,9 @@ POINTWISE = {
 def test_slopes_of_few_numbers_are_those_among_many(name, dtype):
     """Many numbers are not gone through one by one; close ones, and those that do not move, are among them here."""
     f = POINTWISE[name]
-    v, r = [*V, 1.0, 2.0, 0.5], [*R, 1.0 + 2.0**-20, 2.0, -0.5]
-    for n in (4, 5, 6, 7):
-        few = row(dtype, v[:n], r[:n], "abcdefg")
+    v, r = [*V, 1.0, 2.0, 0.5, 0.0], [*R, 1.0 + 2.0**-20, 2.0, -0.5, 0.0]
+    for n in (4, 5, 6, 7, 8):
+        few = row(dtype, v[:n], r[:n], "abcdefgh")
         many = f(torch.cat([few] * 8))
         made = f(few)
         same(made, many[:n], digits=64)
