@@ -14,6 +14,7 @@ from torch.utils import _python_dispatch as _dispatch
 
 from npdec._array import wrap
 from npdec._array.element_memory import FORMATS, items_of
+from npdec._array.elements import NOT_YET
 from npdec._dtypes.dtype import SCALARS
 
 __all__ = ["elements"]
@@ -29,8 +30,11 @@ def elements(array: Any) -> Iterator[Any]:
     if _tracing() or count < 2:
         return (array[i] for i in range(count))
     window = getattr(array, "_w", None)
-    if window is not None and window[0] is tensor:  # it is over the memory already
-        return _from_memory(array, window[1], window[3], count)
+    if window is not None:
+        if window[0] is tensor:  # it is over the memory already
+            return _from_memory(array, window[2], window[3], count)
+        return (array[i] for i in range(count))  # which opens one: this is the second time
+    array._w = NOT_YET
     if not _is_readable(tensor, array._d):
         return (array[i] for i in range(count))
     address = tensor.data_ptr()

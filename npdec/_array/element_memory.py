@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import struct
-import sys
 from collections import deque
 from functools import cache
 from itertools import starmap
@@ -14,19 +13,12 @@ import torch
 
 from npdec._dtypes.dtype import SCALARS
 
-__all__ = ["FORMATS", "ROUNDED", "WORDS", "items_of", "taken_by", "word_of"]
+__all__ = ["FORMATS", "ROUNDED", "items_of", "taken_by"]
 
-
-def _all_memory() -> Any:
-    """A view of all memory behind the first word, of which parts are taken: that is sooner than to make views."""
-    make = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_ssize_t, ctypes.c_int)(
-        ("PyMemoryView_FromMemory", ctypes.pythonapi)
-    )
-    return make(_FIRST, sys.maxsize - 15, 0x200)  # PyBUF_WRITE
-
-
-_FIRST = 8
-_MEMORY = _all_memory()
+_view_memory = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_ssize_t, ctypes.c_int)(
+    ("PyMemoryView_FromMemory", ctypes.pythonapi)
+)
+_WRITEABLE = 0x200  # PyBUF_WRITE
 
 # What a memoryview calls the numbers of a dtype: of float16 their bits, of complex dtypes their parts.
 FORMATS = {
@@ -109,9 +101,9 @@ def items_of(tensor: torch.Tensor, dtype: torch.dtype, address: int, reach: int)
     """The elements by their indices, which are an int for one axis, or a tuple; `reach` is over how many the memory of
     the tensor goes."""
     form, shape = FORMATS[dtype], tensor.shape
-    raw: Any = _MEMORY[address - _FIRST : address - _FIRST + reach * dtype.itemsize]
+    raw = _view_memory(address, reach * dtype.itemsize, _WRITEABLE)
     if len(shape) == 1 and reach == shape[0] and not dtype.is_complex:
-        items: Any = raw.cast(form)
+        items = raw.cast(form)
     elif not shape or not tensor.is_contiguous():
         if len(shape) == 1 and not dtype.is_complex and (stride := tensor.stride()[0]) > 0:
             items = raw.cast(form)[::stride]
@@ -123,42 +115,6 @@ def items_of(tensor: torch.Tensor, dtype: torch.dtype, address: int, reach: int)
     else:
         items = raw.cast(form, shape)
     return _Halves(items) if dtype is torch.float16 else items
-
-
-class Asked:
-    """The addresses of storages, asked of torch."""
-
-    __slots__ = ()
-
-    def __getitem__(self, storage: torch.UntypedStorage) -> int:
-        return storage.data_ptr()
-
-
-_WORDS = 4  # of the object in C++ that a storage is, far fewer than it has
-
-
-def _place_of_address() -> int | None:
-    """Which word of a storage is the address of its memory, found by looking at some, before and after they get other
-    memory. None if none of them is, or more than one may be."""
-    found = set(range(_WORDS))
-    for size in (1, 100, 10000):
-        storage = torch.empty(size, device="cpu", dtype=torch.uint8).untyped_storage()
-        start = storage._cdata - _FIRST
-        words = _MEMORY[start : start + 8 * _WORDS].cast("Q")
-        for grown in (size, 1000 * size):
-            storage.resize_(grown)
-            found &= {place for place in found if words[place] == storage.data_ptr()}
-    return found.pop() if len(found) == 1 else None
-
-
-_PLACE = _place_of_address()
-# Where to read, at what `word_of` gives, the address of the memory that a storage has now, as long as somebody holds
-# the storage. To read it takes half the time in which torch answers.
-WORDS: Any = Asked() if _PLACE is None else _MEMORY.cast("Q")
-
-
-def word_of(storage: torch.UntypedStorage) -> Any:
-    return storage if _PLACE is None else (storage._cdata - _FIRST) // 8 + _PLACE
 
 
 ROUNDED = frozenset({torch.float16, torch.float32, torch.complex64})

@@ -4,9 +4,9 @@ An array gets a window when an element is first asked for: a memoryview over its
 Python number, of which a scalar is made; what is written is a Python number, and autograd is told by the tensor's
 version. A window is open for arrays of which nobody else knows: no other tensor looks at the memory, and nobody holds
 the tensor itself. For of those who do, one could give it a graph, another shape, or other memory. `close` is called
-where a tensor is given away or gets a graph, references to it are counted at every use, and the address is compared
-that its storage has now (`WORDS`), as memory that torch has freed must not be read. All other arrays, keys and
-values go the general way (`npdec._array.indexing`).
+where a tensor is given away or gets a graph, references to it are counted at every use, and the address is compared, as
+memory that torch has freed must not be read. All other arrays, keys and values go the general way
+(`npdec._array.indexing`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from torch.utils import _python_dispatch as _dispatch
 
 from npdec._array import fp_state, indexing, memory, ordinary, ordinary_writes, plain_reads, wrap
 from npdec._array.convert import MAX_NDIM
-from npdec._array.element_memory import FORMATS, ROUNDED, WORDS, items_of, taken_by, word_of
+from npdec._array.element_memory import FORMATS, ROUNDED, items_of, taken_by
 from npdec._array.family import alive, family_of
 from npdec._core.base import MetSubclass, NDArrayBase
 from npdec._core.door import hand_over_method
@@ -28,7 +28,7 @@ from npdec._core.tracebacks import ended
 from npdec._dtypes.dtype import SCALARS
 from npdec._torch.functorch import is_wrapped
 
-__all__ = ["ElementAccess", "close"]
+__all__ = ["NOT_YET", "ElementAccess", "close"]
 
 _new, _new_float, _new_complex, _Tensor = object.__new__, float.__new__, complex.__new__, torch.Tensor
 _tracing = torch.compiler.is_dynamo_compiling
@@ -36,11 +36,11 @@ _references, _increment_version = sys.getrefcount, torch._C._increment_version
 _REFUSALS = (IndexError, TypeError, ValueError, OverflowError)
 
 _SECOND: Any = object()
-# A window: the tensor, the word that says at which address its storage is, the address, the elements, the class of
-# scalars, the number of axes, and what writes ask for: what is taken (`taken_by`), the tensor again, the storage.
-_SHUT: Any = (None, None, None, None, None, None, (None, None, None))
-_NOT_YET: Any = (None, None, None, None, _SECOND, None, (None, None, None))
-_OF_ROWS: Any = [(*_NOT_YET[:5], rank, _NOT_YET[6]) for rank in range(MAX_NDIM + 1)]  # has axes left
+# A window: the tensor, what says its address now, the address, the elements, the class of scalars, the number of axes,
+# and what writes ask for: what is taken (`taken_by`), and the tensor again.
+_SHUT: Any = (None, None, None, None, None, None, (None, None))
+NOT_YET: Any = (None, None, None, None, _SECOND, None, (None, None))
+_OF_ROWS: Any = [(*NOT_YET[:5], rank, NOT_YET[6]) for rank in range(MAX_NDIM + 1)]  # has axes left
 _STRIDED = torch.strided
 _DEAD = 8  # so many views that are gone a family may remember beside as many as there are
 
@@ -56,12 +56,12 @@ def _open(array: Any) -> tuple[Any, ...]:
         and not (tensor.is_neg() or tensor.is_inference() or (dtype.is_complex and tensor.is_conj()))
         and (address := tensor.data_ptr())
         and (reach := _reach(tensor))
-        and _is_private(array, tensor, storage := tensor.untyped_storage(), reach)
+        and _is_private(array, tensor, reach)
         and not is_wrapped(tensor)
     ):
         taken = {} if getattr(array, "_ro", None) is not None else taken_by(dtype)
-        items, more = items_of(tensor, dtype, address, reach), (taken, (tensor,), storage)
-        window = (tensor, word_of(storage), storage.data_ptr(), items, SCALARS[dtype], len(tensor.shape), more)
+        items = items_of(tensor, dtype, address, reach)
+        window = (tensor, tensor.data_ptr, address, items, SCALARS[dtype], len(tensor.shape), (taken, (tensor,)))
     array._w = window
     return window
 
@@ -78,8 +78,9 @@ def _reach(tensor: torch.Tensor) -> int:
     return reach
 
 
-def _is_private(array: Any, tensor: torch.Tensor, storage: torch.UntypedStorage, reach: int) -> bool:
+def _is_private(array: Any, tensor: torch.Tensor, reach: int) -> bool:
     """Whether the arrays of a family hold the only tensors over their memory, and nobody else holds these."""
+    storage = tensor.untyped_storage()
     if (tensor.storage_offset() + reach) * array._d.itemsize > storage.nbytes():
         return False  # torch has freed it
     if _references(tensor) > _IN_CALL:
@@ -104,7 +105,7 @@ def _is_private(array: Any, tensor: torch.Tensor, storage: torch.UntypedStorage,
 def _is_held(member: Any) -> int:
     """The references to the tensor of an array, but for those of its window."""
     tensor = member._t
-    return _references(tensor) - (2 if getattr(member, "_w", _SHUT)[0] is tensor else 0)
+    return _references(tensor) - (3 if getattr(member, "_w", _SHUT)[0] is tensor else 0)
 
 
 def close(array: Any) -> None:
@@ -148,7 +149,7 @@ def _count_in_base(tensor: torch.Tensor) -> int:
 def _sample(window: bool) -> Any:
     sample = _Sample()
     sample._t = torch.empty(2)
-    sample._w = (sample._t, None, 0, None, None, 1, (None, (sample._t,), None)) if window else _SHUT
+    sample._w = (sample._t, sample._t.data_ptr, 0, None, None, 1, (None, (sample._t,))) if window else _SHUT
     return sample
 
 
@@ -202,7 +203,7 @@ class ElementAccess(NDArrayBase):
                 if kind is tuple:
                     for item in key:
                         if type(item) is not int:
-                            place, count = _place(key)
+                            place, count = _place(key) if type(item) in _INTEGERS else (None, 0)
                             if place is None:
                                 found = plain_reads.part(self, key)
                                 if found is not None:
@@ -220,13 +221,13 @@ class ElementAccess(NDArrayBase):
                     return plain_reads.by_mask(self, key)
             if not _tracing():
                 try:
-                    tensor, word, address, items, cls, rank, _ = self._w
+                    tensor, data_ptr, address, items, cls, rank, _ = self._w
                 except AttributeError:
-                    self._w = _NOT_YET
+                    self._w = NOT_YET
                     tensor = cls = rank = None  # read by torch below, where an error has no other before it
                 if (
                     tensor is self._t
-                    and WORDS[word] == address
+                    and data_ptr() == address
                     and _references(tensor) == _IN_ACCESS
                     and rank == count
                     and type(tensor) is _Tensor  # no more, where contributions were written to it
@@ -277,17 +278,17 @@ class ElementAccess(NDArrayBase):
                 place, count = (key._n, 1) if kind in _INTEGERS else (None, 0)
             if place is not None and not _tracing():
                 try:
-                    tensor, word, address, items, cls, rank, more = self._w
+                    tensor, data_ptr, address, items, cls, rank, more = self._w
                 except AttributeError:
-                    self._w = _NOT_YET
+                    self._w = NOT_YET
                     cls, tensor = _SECOND, None
                 if tensor is not self._t:
                     _again(self, count, cls)
-                    tensor, word, address, items, cls, rank, more = getattr(self, "_w", _SHUT)
+                    tensor, data_ptr, address, items, cls, rank, more = getattr(self, "_w", _SHUT)
                 family = self._m
                 if (
                     tensor is self._t
-                    and WORDS[word] == address
+                    and data_ptr() == address
                     and _references(tensor) == _IN_ACCESS
                     and rank == count
                     and type(tensor) is _Tensor  # no more, where contributions were written to it
@@ -296,7 +297,7 @@ class ElementAccess(NDArrayBase):
                     and not family.mirrors
                     and not family.mixed
                 ):
-                    taken, own, _ = more
+                    taken, own = more
                     kind = type(value)
                     if kind in taken and not (fp_state.watching and self._d in ROUNDED):
                         _increment_version(own)  # first: an interrupt may come between

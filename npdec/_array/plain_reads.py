@@ -65,7 +65,8 @@ def part(array: Any, key: tuple[Any, ...]) -> Any:
         kind = type(item)
         if kind is slice:
             sliced = True
-            if item.step is not None and type(item.step) is int and item.step < 0:
+            step = item.step
+            if step is not None and type(step) is int and step < 0:
                 return ordinary.backwards(array, key)
         elif kind is not int:
             if item is None:

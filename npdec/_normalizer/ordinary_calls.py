@@ -135,6 +135,8 @@ def of_any_dtypes(function: UfuncBase, slow: Callable[..., Any], reflected: bool
     """The operator that finds at once what it is between an array and any other or number, of whatever dtypes, and
     leaves the rest to `slow`."""
     operands = _NUMBERS | _HOSTS | {wrap.ARRAY}
+    if reflected:
+        operands -= {float, int}  # which the call of the ufunc takes sooner
 
     @functools.wraps(slow)
     def operator(self: Any, other: Any) -> Any:

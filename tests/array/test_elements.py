@@ -13,7 +13,6 @@ import pytest
 import torch
 
 import npdec as np
-from npdec._array import element_memory, elements
 
 DTYPES = (
     "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64",
@@ -222,25 +221,18 @@ def test_memory_that_torch_exchanges() -> None:
 
 
 @pytest.mark.parametrize("exchange", ["share_memory_", "resize_"])
-def test_memory_that_torch_exchanges_by_another_tensor(exchange: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_memory_that_torch_exchanges_by_another_tensor(exchange: str) -> None:
     """The storage gets other memory, and the tensor of the array knows nothing of it."""
-    for place, words in ((element_memory._PLACE, element_memory.WORDS), (None, element_memory.Asked())):
-        monkeypatch.setattr(element_memory, "_PLACE", place)
-        monkeypatch.setattr(elements, "WORDS", words)
-        x = _opened(np.arange(4.0))
-        other = torch.empty(0, dtype=torch.float64).set_(x._t.untyped_storage())
-        if exchange == "resize_":
-            other.resize_(100000)
-        else:
-            other.share_memory_()
-        other[2] = 9.0
-        assert x[2] == 9.0
-        x[1] = 7.0
-        assert other[1] == 7.0
-
-
-def test_storages_say_where_their_memory_is() -> None:
-    assert element_memory._PLACE is not None  # or else elements are read more slowly
+    x = _opened(np.arange(4.0))
+    other = torch.empty(0, dtype=torch.float64).set_(x._t.untyped_storage())
+    if exchange == "resize_":
+        other.resize_(100000)
+    else:
+        other.share_memory_()
+    other[2] = 9.0
+    assert x[2] == 9.0
+    x[1] = 7.0
+    assert other[1] == 7.0
 
 
 def test_other_shapes_of_the_same_array() -> None:
