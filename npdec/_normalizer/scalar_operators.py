@@ -27,7 +27,6 @@ from npdec._normalizer.number_operators import (
     BITS,
     COMPARED,
     DIVISION,
-    REAL,
     ROUNDING,
     SHIFTS,
     WHOLE,
@@ -58,53 +57,32 @@ def _taken(dtype: torch.dtype) -> dict[type, str]:
     return dict.fromkeys((float, int, bool), ROUNDING[dtype].format("float(other)"))
 
 
-_WEAK = {bool: torch.bool, int: torch.int64, float: torch.float64, complex: torch.complex128}
-
-
 @functools.cache
 def _targets(dtype: torch.dtype) -> dict[type, torch.dtype]:
-    """The dtype in which a scalar of the dtype and an operand of another type are computed."""
+    """The complex dtype in which a scalar of the dtype and an operand of another type are computed."""
     found: dict[type, torch.dtype] = {}
     for other, cls in SCALARS.items():
-        if torch.bfloat16 not in (other, dtype) and other is not dtype:
+        if torch.bfloat16 not in (other, dtype) and other is not dtype and (other.is_complex or dtype.is_complex):
             found[cls] = dtypes_impl.promote_types(dtype, other)
-    if dtype is torch.bool:
-        found |= {int: torch.int64, float: torch.float64, complex: torch.complex128}
-    elif dtype in WHOLE:
-        found |= {float: torch.float64, complex: torch.complex128}
-    elif dtype in REAL:
-        found |= {complex: torch.complex128 if dtype is torch.float64 else torch.complex64}
+    if not dtype.is_complex:
+        found[complex] = torch.complex64 if dtype in (torch.float16, torch.float32) else torch.complex128
     return found
 
 
-def _as_number(number: Any, dtype: torch.dtype) -> Any:
-    """A number of one dtype as that of another, to which it promotes: rounded only from integers to floats."""
-    if dtype in WHOLE:
-        return int(number)
-    if dtype is torch.complex64:
-        return as_complex_single(number)
-    return number if dtype is torch.bool else complex(number) if dtype.is_complex else float(number)
-
-
 def _mixed(stem: str, reflected: bool) -> Callable[..., Any]:
-    """The operator for a scalar and an operand of another type, by way of the dtype that both promote to."""
+    """The operator for a scalar and an operand of another type, one of them complex."""
 
     def operator(self: Any, other: Any) -> Any:
         dtype = _targets(self._d).get(type(other))
-        if dtype is None:
-            return None
-        a, b = self._n, other._n if type(other) not in _WEAK else other
-        if type(other) is int and not dtypes_impl.fits(other, dtype):
-            return None
-        both_whole = type(a) is int and type(b) is int
-        computed = core(stem, torch.int64 if both_whole and stem in COMPARED else dtype)
+        computed = None if dtype is None else core(stem, dtype)
         if computed is None:
             return None
-        if not (both_whole and stem in COMPARED):  # integers are compared as they are
-            try:
-                a, b = _as_number(a, dtype), _as_number(b, dtype)
-            except (OverflowError, struct.error):
-                return None
+        try:
+            a, b = complex(self._n), other if type(other) is complex else complex(other._n)
+            if dtype is torch.complex64:
+                a, b = as_complex_single(a), as_complex_single(b)
+        except (OverflowError, struct.error):
+            return None
         return computed(b, a) if reflected else computed(a, b)
 
     return operator
