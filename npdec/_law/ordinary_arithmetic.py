@@ -31,19 +31,20 @@ def _is_tame(factor: Any) -> bool:
     return is_moderate(factor) if isinstance(factor, torch.Tensor) else abs(factor) <= STEEP
 
 
+def _as_tensor(number: float, like: torch.Tensor) -> Any:
+    """The number, as the tensor that torch makes of it beside another on the host: once for several calls."""
+    return torch.scalar_tensor(number, dtype=like.dtype, device=_CPU) if like.is_cpu else number
+
+
 def _scaled(func: Function, x: DecomposedTensor, number: float) -> Any:
-    """x times or over a number, that is neither large nor small. torch makes a tensor of it for each call: here one is
-    made for three."""
-    dtype = x.value.dtype
-    factor = torch.scalar_tensor(number, dtype=dtype, device=_CPU)
+    """x times or over a number, that is neither large nor small."""
+    factor = _as_tensor(number, x.value)
     return built(func(x.value, factor), func(rows_of(x), factor), func(x.components, factor), x.labels)
 
 
 def _moved(traits: int, func: Function, x: DecomposedTensor, number: float) -> Any:
     """x and a number, added up."""
-    given: Any = number
-    if -STEEP <= number <= STEEP:
-        given = torch.scalar_tensor(number, dtype=x.value.dtype, device=_CPU)
+    given = _as_tensor(number, x.value) if -STEEP <= number <= STEEP else number
     return built(func(x.value, given), func(rows_of(x), given), _own(traits, x), x.labels)
 
 

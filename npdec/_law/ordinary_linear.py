@@ -16,7 +16,7 @@ from npdec._impl._storage import shares_memory
 from npdec._law import ordinary_reverse
 from npdec._law.ordinary import FEW, Form, built, is_ordinary, made_of, rows_of
 
-__all__ = ["each", "of_each", "of_one"]
+__all__ = ["contiguous", "each", "like_another", "of_each", "of_one"]
 
 Function = Callable[..., Any]
 
@@ -38,6 +38,26 @@ def of_each(traits: int) -> Form:
 
 
 each = of_each(0)
+
+
+def contiguous(func: Function, args: Sequence[Any]) -> Any:
+    """What lies in memory by rows is the tensor itself, as torch gives it."""
+    x = args[0]
+    if len(args) == 1 and is_ordinary(x) and all(t.is_contiguous() for t in (x.value, x.residual, x.components)):
+        return x
+    return each(func, args)
+
+
+def like_another(function: Function, batch: Function, traits: int) -> Form:
+    """The form of a function that takes the shape of its second argument, by the one that takes the shape."""
+    form = of_one(batch, traits)
+
+    def of_shape(func: Function, args: Sequence[Any]) -> Any:
+        if len(args) != 2 or not isinstance(args[1], torch.Tensor):
+            return NotImplemented
+        return form(function, (args[0], tuple(args[1].shape)))
+
+    return of_shape
 
 
 def of_one(batch: Function, traits: int) -> Form:

@@ -17,7 +17,7 @@ from npdec._impl.torch_refused_impl import REFUSED
 from npdec._impl.torch_special_impl import BESSEL, POLYNOMIALS, spherical_j0
 from npdec._law import law
 from npdec._law.ordinary import instead, kept_dtype
-from npdec._law.ordinary_linear import each, of_each
+from npdec._law.ordinary_linear import contiguous, of_each
 from npdec._rules.by_formula import by_formula, own_numbers, pointwise, value_of
 from npdec._rules.conditions import cast
 from npdec._rules.rule import ClosedForm, rule
@@ -34,7 +34,7 @@ _COPY = Trait.ELEMENTWISE | Trait.EACH | Trait.FRESH
 
 @rule("to", traits=Trait.ELEMENTWISE | Trait.EACH | Trait.CAST, short=kept_dtype, discrete=True)
 @rule("double float half bfloat16 type", traits=Trait.ELEMENTWISE | Trait.EACH | Trait.CAST, discrete=True)
-@rule("contiguous", traits=Trait.EACH | Trait.CAST, short=each, discrete=True)
+@rule("contiguous", traits=Trait.EACH | Trait.CAST, short=contiguous, discrete=True)
 @rule("clone", traits=_COPY, short=of_each(_COPY), discrete=True)
 @rule("cdouble cfloat chalf cpu cuda int long short char byte bool", discrete=True)
 def _formatted(func: Function, x: Any, *rest: Any, **named: Any) -> Any:

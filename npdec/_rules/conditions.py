@@ -14,6 +14,7 @@ from typing import Any
 
 import torch
 
+from npdec._decomposed.batching_rules import reshaped
 from npdec._decomposed.call import Call
 from npdec._decomposed.choices import compare_choices, is_watched
 from npdec._decomposed.kept_components import dtype_of_steps
@@ -34,6 +35,7 @@ from npdec._law.discrete import (
 )
 from npdec._law.jumps import stepped
 from npdec._law.ordinary_choices import compared, stepwise
+from npdec._law.ordinary_linear import like_another
 from npdec._law.ordinary_logic import finiteness, logic, negation
 from npdec._rules.by_formula import by_formula
 from npdec._rules.rule import rule
@@ -286,12 +288,17 @@ def cast(x: DecomposedTensor, value: torch.Tensor, residual: torch.Tensor) -> An
 # -- of another tensor, shape and dtype alone are looked at ------------------------------------------------------------
 
 
-@rule("view_as", traits=Trait.RESHAPE | Trait.MOVE, discrete=True, delegates=True)
+_VIEW = Trait.RESHAPE | Trait.MOVE
+_SHAPED = like_another(torch.Tensor.view, reshaped, _VIEW)
+_RESHAPED = like_another(torch.Tensor.reshape, reshaped, _VIEW | Trait.STRIDED)
+
+
+@rule("view_as", traits=_VIEW, short=_SHAPED, discrete=True, delegates=True)
 def _view_as(func: Function, x: Any, other: Any) -> Any:
     return x.view(value_of(other).shape)
 
 
-@rule("reshape_as", traits=Trait.MOVE, discrete=True, delegates=True)
+@rule("reshape_as", traits=Trait.MOVE, short=_RESHAPED, discrete=True, delegates=True)
 def _reshape_as(func: Function, x: Any, other: Any) -> Any:
     return x.reshape(value_of(other).shape)
 

@@ -165,6 +165,28 @@ def test_what_is_put_has_no_contributions(name, dtype):
     same(*both(PUT[name], np.decompose(torch.tensor(V, dtype=dtype), baseline=0.5)), digits=0)
 
 
+@pytest.mark.parametrize("name", ["view_as", "reshape_as"])
+def test_the_shape_of_another_tensor_is_taken(name):
+    t, other = row(), torch.zeros(2, 2)
+    made, general = both(lambda x: getattr(x, name)(other), t)
+    same(made, general, digits=0)
+    same(getattr(t, name)(np.decompose(other)), general, digits=0)
+    made[0, 0] = 5.0
+    assert t.value[0] == 5
+    with pytest.raises(RuntimeError):
+        getattr(t, name)(torch.zeros(3))
+
+
+def test_what_lies_by_rows_is_contiguous_itself():
+    t = row()
+    assert t.contiguous() is t
+    turned = torch.stack([t, t * 2]).mT
+    made = turned.contiguous()
+    assert made is not turned
+    assert made.value.is_contiguous()
+    assert made.contiguous() is made
+
+
 def test_a_graph_goes_back_through_what_is_put():
     v = torch.tensor(V, dtype=torch.float64, requires_grad=True)
     parts = torch.diag(v.detach() - 0.5).requires_grad_()
