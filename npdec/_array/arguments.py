@@ -53,7 +53,7 @@ def as_value(value: Any, dtype: torch.dtype) -> torch.Tensor:
     OverflowError: Python integer 300 out of bounds for int8
     """
     if isinstance(value, ArrayBase):
-        return value._t
+        return as_tensor(value)
     kind = type(value)
     if (kind is float and (dtype.is_floating_point or dtype.is_complex)) or kind is bool:
         return as_tensor(value) if _util.on_number is None else as_tensor(value, dtype)

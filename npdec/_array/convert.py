@@ -19,13 +19,13 @@ import torch
 
 from npdec._array import fp_state
 from npdec._array.convert_errors import inhomogeneous, layout_refused, no_numbers, too_deep
-from npdec._array.packing import NUMBERS, from_numbers, from_scalars
+from npdec._array.packing import HOSTED, NUMBERS, from_numbers, from_scalars
 from npdec._core.base import ArrayBase, NDArrayBase, Poly1dBase
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._dtypes.spelling import FOREIGN_ORDER, SPELLINGS, as_dtype, dtype_name
 from npdec._impl import _devices, dtypes_impl
 from npdec._impl._util import cast
-from npdec._torch.tracing import recording
+from npdec._torch.tracing import recording, tracing
 from npdec.exceptions import AbsentDTypeError
 
 __all__ = ["SPELLINGS", "as_dtype", "as_elements", "as_tensor", "dtype_name"]
@@ -57,7 +57,10 @@ def as_tensor(obj: Any, dtype: torch.dtype | None = None) -> torch.Tensor:
     if type(obj) is list or type(obj) is tuple:
         return _from_sequence(obj, dtype)
     if isinstance(obj, ArrayBase):
-        return obj._t if dtype is None else cast(obj._t, dtype)
+        held: Any = obj
+        # torch.compile does not see that a scalar's tensor is made when it is asked for.
+        own: torch.Tensor = as_host_tensor(held._n, held._d) if tracing() and type(obj) in HOSTED else held._t
+        return own if dtype is None else cast(own, dtype)
     if isinstance(obj, torch.Tensor):
         if type(obj) is not DecomposedTensor and (obj.layout is not torch.strided or obj.is_quantized or obj.is_nested):
             raise layout_refused(obj)

@@ -160,8 +160,7 @@ def _put_where(tensor: torch.Tensor, mask: torch.Tensor, number: Any, given: Any
         return False
     if given is None:
         rest = tensor.dim() - mask.dim()
-        made = kept_beside(number, tensor.dtype) if tensor.is_cpu else None
-        tensor.masked_fill_(mask.view(*mask.shape, *[1] * rest) if rest else mask, number if made is None else made)
+        tensor.masked_fill_(mask.view(*mask.shape, *[1] * rest) if rest else mask, number)
     elif given.dim() == 1 or mask.dim() < tensor.dim():
         tensor[mask] = given.clone() if memory.shares_storage(given, tensor) else given
     else:

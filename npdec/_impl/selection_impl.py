@@ -61,8 +61,12 @@ def where(
     array([1., 0., 3.])
     """
     if condition.dtype is torch.bool:
-        a: Any = kept_beside(x, y.dtype) if type(y) is torch.Tensor and type(x) in _WEAK and y.is_cpu else x
-        b: Any = kept_beside(y, x.dtype) if type(x) is torch.Tensor and type(y) in _WEAK and x.is_cpu else y
+        a, b = x, y
+        if type(a) is not torch.Tensor:
+            if type(a) in _WEAK and type(b) is torch.Tensor and b.is_cpu:
+                a = kept_beside(a, b.dtype)
+        elif type(b) in _WEAK and a.is_cpu:
+            b = kept_beside(b, a.dtype)
         if type(a) is torch.Tensor and type(b) is torch.Tensor and a.dtype is b.dtype:
             try:
                 return torch.where(condition, a, b)

@@ -27,7 +27,7 @@ from npdec._impl import _devices, dtypes_impl
 from npdec._impl._numbers import OF_INTEGERS, OF_NUMBERS, ROUNDED
 from npdec._normalizer.number_operators import BETWEEN, COMPARED, core
 
-__all__ = ["Calls", "CallsBeside", "kinds"]
+__all__ = ["Calls", "CallsBeside", "kinds", "raised"]
 
 _PYTHON = (bool, int, float)
 _WHOLE = frozenset(dtypes_impl.RANGES)
@@ -236,3 +236,29 @@ def _keep(method: str, dtype: torch.dtype) -> tuple[Callable[..., Any], memoryvi
         x, y = torch.zeros((), dtype=dtype, device="cpu"), torch.zeros((), dtype=dtype, device="cpu")
     at_x, at_y = (items_of(tensor, dtype, tensor.data_ptr(), 1).flat for tensor in (x, y))
     return getattr(x, method), at_x, y, at_y
+
+
+def raised(dtype: torch.dtype) -> Callable[[float, float], Any]:
+    """The function that raises a float of a dtype to a number, as torch raises a tensor to a number, which is not as it
+    raises to a tensor that holds it. None where torch is watched or refuses."""
+    kept: list[Any] = []
+    cls = SCALARS[dtype]
+
+    def power(number: float, exponent: float) -> Any:
+        if _dispatch._is_in_torch_dispatch_mode:
+            return None
+        try:
+            one = kept.pop()
+        except IndexError:
+            one = _keep("pow_", dtype)
+        compute, at, _, _ = one
+        at[0] = number
+        try:
+            compute(exponent)
+        except (RuntimeError, OverflowError):
+            return None
+        number = at[0]
+        kept.append(one)
+        return wrap.on_host(cls, number)
+
+    return power

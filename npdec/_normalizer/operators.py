@@ -121,6 +121,7 @@ def _make(kind: str, function: ufunc, name: str, **more: Any) -> Callable[..., A
         "_wrap": wrap.wrap,
         "_full": torch.full,
         "_Array": Composition,
+        "_as_tensor": as_tensor,
         "_carried": frozenset(wrap.CARRIERS.values()),
         "_fp_state": fp_state,
         "_Met": MetSubclass,
@@ -357,7 +358,7 @@ def attach_matmul(matmul: Any) -> None:
     more |= {"_array_of": wrap.array_of, "_wrap_total": wrap.wrap_total}
     _attach(Composition, "__matmul__", _make("matmul", matmul, "__matmul__", **more))
     _attach(Composition, "__rmatmul__", _make("reflected matmul", matmul, "__rmatmul__"))
-    more = {"_ArrayBase": ArrayBase, "_as_tensor": as_tensor}
+    more = {"_ArrayBase": ArrayBase}
     _attach(Composition, "__imatmul__", _make("in place matmul", matmul, "__imatmul__", **more))
 
 

@@ -16,18 +16,18 @@ from typing import Any
 import torch
 
 from npdec._array import wrap
+from npdec._array.convert import as_host_tensor
 from npdec._array.methods import ArrayMethods
 from npdec._core.tags import Spec
 from npdec._dtypes.dtype import SCALARS
 from npdec._impl import dtypes_impl
-from npdec._normalizer.number_calls import CallsBeside, kinds
+from npdec._normalizer.number_calls import CallsBeside, kinds, raised
 from npdec._normalizer.number_operators import (
     ALONE,
     ARITHMETIC,
     BITS,
     COMPARED,
     DIVISION,
-    REAL,
     ROUNDING,
     SHIFTS,
     WHOLE,
@@ -40,6 +40,12 @@ from npdec._normalizer.number_operators import (
 from npdec._torch.tracing import tracing
 
 __all__ = ["attach_scalar_operators"]
+
+
+def _traced(scalar: Any) -> Any:
+    """The scalar as one that holds a tensor: torch.compile does not see that one is made when it is asked for."""
+    return wrap.wrap_scalar(as_host_tensor(scalar._n, scalar._d))
+
 
 # --- operands ---------------------------------------------------------------------------------------------------------
 
@@ -58,53 +64,32 @@ def _taken(dtype: torch.dtype) -> dict[type, str]:
     return dict.fromkeys((float, int, bool), ROUNDING[dtype].format("float(other)"))
 
 
-_WEAK = {bool: torch.bool, int: torch.int64, float: torch.float64, complex: torch.complex128}
-
-
 @functools.cache
 def _targets(dtype: torch.dtype) -> dict[type, torch.dtype]:
-    """The dtype in which a scalar of the dtype and an operand of another type are computed."""
+    """The complex dtype in which a scalar of the dtype and an operand of another type are computed."""
     found: dict[type, torch.dtype] = {}
     for other, cls in SCALARS.items():
-        if torch.bfloat16 not in (other, dtype) and other is not dtype:
+        if torch.bfloat16 not in (other, dtype) and other is not dtype and (other.is_complex or dtype.is_complex):
             found[cls] = dtypes_impl.promote_types(dtype, other)
-    if dtype is torch.bool:
-        found |= {int: torch.int64, float: torch.float64, complex: torch.complex128}
-    elif dtype in WHOLE:
-        found |= {float: torch.float64, complex: torch.complex128}
-    elif dtype in REAL:
-        found |= {complex: torch.complex128 if dtype is torch.float64 else torch.complex64}
+    if not dtype.is_complex:
+        found[complex] = torch.complex64 if dtype in (torch.float16, torch.float32) else torch.complex128
     return found
 
 
-def _as_number(number: Any, dtype: torch.dtype) -> Any:
-    """A number of one dtype as that of another, to which it promotes: rounded only from integers to floats."""
-    if dtype in WHOLE:
-        return int(number)
-    if dtype is torch.complex64:
-        return as_complex_single(number)
-    return number if dtype is torch.bool else complex(number) if dtype.is_complex else float(number)
-
-
 def _mixed(stem: str, reflected: bool) -> Callable[..., Any]:
-    """The operator for a scalar and an operand of another type, by way of the dtype that both promote to."""
+    """The operator for a scalar and an operand of another type, one of them complex."""
 
     def operator(self: Any, other: Any) -> Any:
         dtype = _targets(self._d).get(type(other))
-        if dtype is None:
-            return None
-        a, b = self._n, other._n if type(other) not in _WEAK else other
-        if type(other) is int and not dtypes_impl.fits(other, dtype):
-            return None
-        both_whole = type(a) is int and type(b) is int
-        computed = core(stem, torch.int64 if both_whole and stem in COMPARED else dtype)
+        computed = None if dtype is None else core(stem, dtype)
         if computed is None:
             return None
-        if not (both_whole and stem in COMPARED):  # integers are compared as they are
-            try:
-                a, b = _as_number(a, dtype), _as_number(b, dtype)
-            except (OverflowError, struct.error):
-                return None
+        try:
+            a, b = complex(self._n), other if type(other) is complex else complex(other._n)
+            if dtype is torch.complex64:
+                a, b = as_complex_single(a), as_complex_single(b)
+        except (OverflowError, struct.error):
+            return None
         return computed(b, a) if reflected else computed(a, b)
 
     return operator
@@ -134,14 +119,20 @@ def _by_call(
     """The operator that has no expression here, or not in the dtype; with the exponent 2 the power is a product, with
     others torch's, whose last digit may be another than C's."""
     call, more = _beside(calls, dtype, reflected)
-    lines = ["def operator(self, other):", "if _tracing() or _state.watching: return _slow(self, other)"]
+    lines = ["def operator(self, other):", "if _tracing(): return _slow(_traced(self), other)"]
+    lines.append("if _state.watching: return _slow(self, other)")
     lines += ["kind = type(other)", "s = None"]
     product = core("mul", dtype)
     if stem == "pow" and not reflected and dtype is not torch.float16 and product is not None:
         lines += ["if kind is int and other == 2: s = _product(self._n, self._n)"]
         more["_product"] = product
+        if dtype.is_floating_point:
+            lines += ["elif kind is _cls: s = _raised(self._n, other._n)"]
+            lines += ["elif kind is float or kind is int:", " if other <= _highest: s = _raised(self._n, other)"]
+            lines += [" if s is None: return _slow(self, other)"]
+            more |= {"_raised": raised(dtype), "_highest": torch.iinfo(torch.int64).max}
     lines += [f"if s is None and kind in _kinds: s = {call}", "return _slow(self, other) if s is None else s"]
-    return compiled(stem, dtype, lines, True, _slow=slow, _tracing=tracing, **more)
+    return compiled(stem, dtype, lines, True, _slow=slow, _tracing=tracing, _traced=_traced, **more)
 
 
 def _both(dtype: torch.dtype, calls: dict[str, CallsBeside], slow: Callable[..., Any], reflected: bool) -> Any:
@@ -151,8 +142,10 @@ def _both(dtype: torch.dtype, calls: dict[str, CallsBeside], slow: Callable[...,
     lines = ["def operator(self, other):", "kind = type(other)"]
     lines += ["if kind in _kinds and not _tracing() and not _state.watching:"]
     lines += [f" q = {call}", f" r = None if q is None else {rest.replace('_calls', '_rests')}"]
-    lines += [" if r is not None: return q, r", "return _slow(self, other)"]
-    return compiled("divmod", dtype, lines, True, _slow=slow, _tracing=tracing, _rests=of_rest["_calls"], **more)
+    lines += [" if r is not None: return q, r", "return _slow(_traced(self) if _tracing() else self, other)"]
+    return compiled(
+        "divmod", dtype, lines, True, _slow=slow, _tracing=tracing, _traced=_traced, _rests=of_rest["_calls"], **more
+    )
 
 
 def _binary(
@@ -162,7 +155,12 @@ def _binary(
     if expression is None:
         return _by_call(stem, calls, dtype, slow, reflected) if SCALARS[dtype] in kinds() else None
     call, of_call = _beside(calls, dtype, reflected)
-    lines = ["def operator(self, other):", "if _tracing(): return _slow(self, other)", "kind = type(other)", "try:"]
+    lines = [
+        "def operator(self, other):",
+        "if _tracing(): return _slow(_traced(self), other)",
+        "kind = type(other)",
+        "try:",
+    ]
     lines.append(" if kind is _cls: b = other._n")
     for kind, number in _taken(dtype).items():
         lines.append(f" elif kind is {kind.__name__}:")
@@ -181,7 +179,13 @@ def _binary(
     lines += [" b, a = self._n, b" if reflected else " a = self._n", f" r = {expression}"]
     lines += ["except (ArithmeticError, ValueError, struct_error): return _slow(self, other)"]
     lines += [line.replace("return None", "return _slow(self, other)") for line in statements(stem, dtype)]
-    more = {"_cls": SCALARS[dtype], "_slow": slow, "_mixed": _mixed(stem, reflected), "_tracing": tracing}
+    more = {
+        "_cls": SCALARS[dtype],
+        "_slow": slow,
+        "_mixed": _mixed(stem, reflected),
+        "_tracing": tracing,
+        "_traced": _traced,
+    }
     more |= {"_Array": wrap.ARRAY, "_turned": turned, **of_call}
     if dtype in WHOLE:
         more |= {"_least": torch.iinfo(dtype).min, "_most": torch.iinfo(dtype).max}
@@ -192,10 +196,16 @@ def _unary(stem: str, dtype: torch.dtype, slow: Callable[..., Any]) -> Callable[
     expression = expression_of(stem, dtype)
     if expression is None:
         return None
-    lines = ["def operator(self):", "if _tracing(): return _slow(self)", "a = self._n", "try:", f" r = {expression}"]
+    lines = [
+        "def operator(self):",
+        "if _tracing(): return _slow(_traced(self))",
+        "a = self._n",
+        "try:",
+        f" r = {expression}",
+    ]
     lines += ["except ArithmeticError: return _slow(self)"]
     lines += [line.replace("return None", "return _slow(self)") for line in statements(stem, dtype)]
-    return compiled(stem, dtype, lines, True, _slow=slow, _tracing=tracing)
+    return compiled(stem, dtype, lines, True, _slow=slow, _tracing=tracing, _traced=_traced)
 
 
 # --- the conversions that Python asks for -----------------------------------------------------------------------------

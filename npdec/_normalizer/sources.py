@@ -167,7 +167,7 @@ def operator(self, other):
     elif kind in _holders:
         if d is not other._d or d not in _arrays:
             return _slow(self, other)
-        other = other._n if kind in _hosts and not _tracing() else other._t
+        other = _as_tensor(other) if _tracing() else other._n if kind in _hosts else other._t
     elif kind is int and d in _narrow and 0 <= other <= 127:
         if d in _keeps and type(self._t) is _Tensor and self._t.is_cpu:
             other = _kept(other, d)

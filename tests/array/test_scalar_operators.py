@@ -132,9 +132,10 @@ def test_powers_and_quotients_are_those_of_the_general_operator(dtype: str, name
     """Type, bits and errors, beside numbers of all types; a square is a product instead."""
     function = {"pow": operator.pow, "divmod": divmod}[name]
     general, turned = (vars(ArrayMethods)[f"__{r}{name}__"] for r in ("", "r"))
-    python: list[Any] = [True, 0, 3, -1, 300, 2**63, 0.1, -0.0, 1e300, math.inf, math.nan]
+    python: list[Any] = [True, 0, 3, -1, 300, 2**63, 0.1, -0.0, 1e300, math.inf, math.nan, -2, 0.5, 4.0, -0.5, 1, 3.0]
     numbers = [*python, *(_made(np, other, b) for other in ("bool", *WHOLE, *REAL) for b in _values(other)[::4])]
-    for a in (_made(np, dtype, value) for value in _values(dtype)[::2]):
+    values = [*_values(dtype)[::2], *(numpy.random.default_rng(3).normal(size=30).tolist() if dtype in REAL else ())]
+    for a in (_made(np, dtype, value) for value in values):
         for b in numbers:
             assert _both(lambda: function(a, b)) == _both(lambda: general(a, b)), (a, b)  # noqa: B023
             if b in python:

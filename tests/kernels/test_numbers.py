@@ -98,7 +98,8 @@ def test_more_numbers_are_those_of_the_general_way(name):
 def test_numbers_while_torch_is_watched():
     """Nothing that is kept for calls goes into a graph or a mode, or comes out of one."""
     x, wanted = np.float64(1.25), math.exp(1.25)
-    assert np.exp(x) == np.exp(np.array([1.25]))[0]
+    wanted_to_the_bit = np.exp(np.array([1.25]))[0]
+    assert np.exp(x) == wanted_to_the_bit
 
     class Counting(TorchDispatchMode):
         seen = 0
@@ -118,9 +119,24 @@ def test_numbers_while_torch_is_watched():
     assert np.sinh(x) == np.sinh(np.array([1.25]))[0]
     with torch.device("meta"):
         assert np.exp(1.25).tensor.device.type == "meta"
-        assert np.exp(x) == np.exp(np.float64(1.25))
+        assert np.exp(x) == wanted_to_the_bit
     double = np.jit(lambda y: y * np.exp(x) + np.exp(1.25), backend="eager")
     assert double(np.ones(3)).tolist() == [2 * float(np.exp(x))] * 3
+
+
+@pytest.mark.parametrize("make", ["element", *(pytest.param(t, marks=pytest.mark.slow) for t in ("float64", "int64"))])
+@pytest.mark.filterwarnings("ignore:Dynamo detected a call:UserWarning")  # of what is remembered, on its first call
+def test_scalars_that_hold_no_tensor_are_compiled(make):
+    """torch.compile does not see that the tensor is made when it is asked for."""
+    s = (np.arange(3.0) + 0.5)[1] if make == "element" else getattr(np, make)(3)
+
+    def f(x: Any) -> Any:
+        made = x * s + np.exp(s) + np.maximum(x, s) * (s * s) - np.where(x > 1, x, s) + (s + 1) * s**3
+        return made + divmod(s, 2)[1] + 2.0**s + np.minimum(s, 3) + abs(-s)
+
+    wanted = f(np.arange(4.0))
+    made = torch.compile(f, backend="eager", fullgraph=True)(np.arange(4.0))
+    numpy.testing.assert_allclose(numpy.asarray(made), numpy.asarray(wanted), rtol=1e-14)
 
 
 def test_numbers_in_threads():
