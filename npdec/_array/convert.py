@@ -57,9 +57,10 @@ def as_tensor(obj: Any, dtype: torch.dtype | None = None) -> torch.Tensor:
     if type(obj) is list or type(obj) is tuple:
         return _from_sequence(obj, dtype)
     if isinstance(obj, ArrayBase):
+        held: Any = obj
         # torch.compile does not see that a scalar's tensor is made when it is asked for.
-        tensor = as_host_tensor(obj._n, obj._d) if tracing() and type(obj) in HOSTED else obj._t
-        return tensor if dtype is None else cast(tensor, dtype)
+        own: torch.Tensor = as_host_tensor(held._n, held._d) if tracing() and type(obj) in HOSTED else held._t
+        return own if dtype is None else cast(own, dtype)
     if isinstance(obj, torch.Tensor):
         if type(obj) is not DecomposedTensor and (obj.layout is not torch.strided or obj.is_quantized or obj.is_nested):
             raise layout_refused(obj)

@@ -148,8 +148,8 @@ class generic(ArrayMethods, metaclass=ScalarType):
                 return SCALARS[cls._torch_dtype](x)
             if type(x) is _OF.get(cls._torch_dtype) and not tracing() and not _devices.used:
                 return wrap.on_host(cls, x)
-            number = _number_of(x, cls._torch_dtype)
-            if number is not None and not tracing():
+            number = None if tracing() else _number_of(x, cls._torch_dtype)
+            if number is not None:
                 return wrap.on_host(cls, number)
             x = plain_of(x)  # of an array of a program's own class too
             tensor = as_tensor(x, cls._torch_dtype)
