@@ -127,7 +127,6 @@ def _by_call(
         lines += ["if kind is int and other == 2: s = _product(self._n, self._n)"]
         more["_product"] = product
         if dtype.is_floating_point:
-            lines += ["elif kind is _cls: s = _raised(self._n, other._n)"]
             lines += ["elif kind is float or kind is int:", " if other <= _highest: s = _raised(self._n, other)"]
             lines += [" if s is None: return _slow(self, other)"]
             more |= {"_raised": raised(dtype), "_highest": torch.iinfo(torch.int64).max}
