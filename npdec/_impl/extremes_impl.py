@@ -275,8 +275,8 @@ _MANY = 4096  # elements, from which on it is worth two views to have them teste
 
 def _tested(test: Any, truth: torch.Tensor, *args: Any) -> torch.Tensor:
     """torch.any or torch.all, which go through booleans one by one, but not through bytes."""
-    if truth.dtype is torch.bool and are_many(truth):
-        made = by_numpy(test.__name__, truth, axis=args[0] if args else None, keepdims=args[1:] == (True,))
+    if args and truth.dtype is torch.bool and are_many(truth):
+        made = by_numpy(test.__name__, truth, axis=args[0], keepdims=args[1:] == (True,))
         if made is not None:
             return made
     if truth.dtype is torch.bool and truth.numel() >= _MANY and _util.are_numbers(truth):
