@@ -272,6 +272,7 @@ def _reduce(
             result = _filled(folded.shape[1:], _number(self.identity if initial is NoValue else initial), a)
     else:
         folded = a.unsqueeze(0)
+        start = None if start is None else start.expand(a.shape)
         result = _fold(self, folded, found, start, None if mask is None else mask.unsqueeze(0))
     if folded.shape[0] == 1 and start is None and self.__name__ in _MAGNITUDES:
         result = self.compute((result, torch.zeros_like(result)), found=found)

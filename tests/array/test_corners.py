@@ -95,3 +95,11 @@ def test_arrays_are_pythons_buffers(dtype):
     assert memoryview(array[0, 0]).readonly
     with pytest.raises(BufferError, match="decomposed"):
         memoryview(np.decompose(np.ones(2)))
+
+
+@pytest.mark.parametrize("name", ["add", "multiply", "maximum", "minimum", "fmax", "fmin", "hypot"])
+def test_a_reduction_over_no_axis_begins_somewhere(name):
+    """Each element by itself, after what it begins with."""
+    for x in (numpy.array([1.0, 2.0, -3.0]), numpy.ones((2, 0)), numpy.array(2.0)):
+        made = getattr(np, name).reduce(np.array(x), axis=(), initial=0.5)
+        assert numpy.array_equal(numpy.asarray(made), getattr(numpy, name).reduce(x, axis=(), initial=0.5))
