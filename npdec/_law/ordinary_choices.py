@@ -87,6 +87,8 @@ def _shared(
 ) -> torch.Tensor | None:
     """What each component has of a jump, as `npdec._law.jumps` shares it, where the components add up to the step, and
     do not cancel; else None. `size` is given if the function moves beside its jumps as well."""
+    if size is None and not jump.any():
+        return components.new_zeros((components.shape[0], *jump.shape))
     if chunk.get() is not None:
         need_all()
     graph = components.requires_grad or jump.requires_grad or step.requires_grad
@@ -98,8 +100,6 @@ def _shared(
             return None
         made = components * found
         return made if math.isfinite(made.sum().item()) else None
-    if size is None and not jump.any():
-        return components.new_zeros((components.shape[0], *jump.shape))
     given = components.detach()
     total, gross = given.sum(0), given.abs().sum(0)
     info, still = torch.finfo(jump.dtype), jump == 0
