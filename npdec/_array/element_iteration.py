@@ -28,18 +28,23 @@ def elements(array: Any) -> Iterator[Any]:
     tensor = array._t
     count = tensor.shape[0]
     if _tracing() or count < 2:
-        return (array[i] for i in range(count))
+        return _one_by_one(array, count)
     window = getattr(array, "_w", None)
     if window is not None:
         if window[0] is tensor:  # it is over the memory already
             return _from_memory(array, window[2], window[3], count)
-        return (array[i] for i in range(count))  # which opens one: this is the second time
+        return _one_by_one(array, count)  # which opens one: this is the second time
     array._w = NOT_YET
     if not _is_readable(tensor, array._d):
-        return (array[i] for i in range(count))
+        return _one_by_one(array, count)
     address = tensor.data_ptr()
     reach = (count - 1) * tensor.stride()[0] + 1
     return _from_memory(array, address, items_of(tensor, array._d, address, reach), count)
+
+
+def _one_by_one(array: Any, count: int) -> Iterator[Any]:
+    for i in range(count):
+        yield array[i]
 
 
 def _is_readable(tensor: torch.Tensor, dtype: torch.dtype) -> bool:
