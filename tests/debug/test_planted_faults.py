@@ -150,7 +150,7 @@ def put_together(x):
         (chosen, "aten.where.self", lambda c, a, b: torch.where(~c, a, b)),
         (subtracted, "aten.sub.Tensor", lambda a, b, **k: b - a),
         (counted, "aten.cumsum.default", lambda a, axis, **k: torch.cumsum(a, axis, dtype=torch.int32)),
-        (put_in_order, "aten.sort.default", lambda a, *m: torch.sort(a, descending=True)),
+        (put_in_order, "aten.sort.stable", lambda a, **_: torch.sort(a, descending=True)),
         (put_together, "aten.cat.default", lambda parts, *m: torch.cat(parts[::-1], *m)),
     ],
     ids=lambda item: getattr(item, "__name__", ""),
