@@ -205,7 +205,6 @@ def _by_arrays(tensor: torch.Tensor, items: list[Any]) -> torch.Tensor | None:
 
 
 _ALL = slice(None)
-_REVERSED = (slice(None, None, -1),)
 
 
 def spread(items: list[Any], ndim: int) -> list[Any]:
@@ -240,8 +239,6 @@ def _selected(tensor: torch.Tensor, index: torch.Tensor, in_order: bool = False)
 def forwards(key: tuple[Any, ...], shape: Sequence[int]) -> tuple[tuple[Any, ...], list[int]] | None:
     """A key of ints and slices, some of which run backwards, as one whose slices all run forwards (empty, if it names
     all), and the axes of what that names which are reversed then; None for other keys."""
-    if key == _REVERSED and shape:  # the commonest
-        return (), [0]
     if len(key) > len(shape):
         return None
     items: list[Any] = []
@@ -254,12 +251,14 @@ def forwards(key: tuple[Any, ...], shape: Sequence[int]) -> tuple[tuple[Any, ...
             if type(step) is int and step < 0:
                 axes.append(axis - ints)
                 if step == -1 and item.start is None is item.stop:
+                    if len(key) == 1:  # the commonest
+                        return (), [0]
                     items.append(_ALL)
                     continue
                 start, stop, step = item.indices(shape[axis])
                 count = len(range(start, stop, step))
                 item = slice(start + (count - 1) * step, start + 1, -step) if count else slice(0, 0)
-            elif item == _ALL:
+            elif item.start is item.stop is step is None:
                 items.append(item)
                 continue
         elif type(item) is int:

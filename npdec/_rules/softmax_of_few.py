@@ -48,6 +48,8 @@ def of_rows(log: bool) -> Form:
     """The form of softmax, or of log_softmax."""
 
     def form(func: Function, args: Sequence[Any], options: dict[str, Any] | None = None) -> Any:
+        if not args:  # it is named
+            return NotImplemented
         x = args[0]
         if not is_ordinary(x) or not _is_plain(x, args, options or {}):
             return NotImplemented

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import operator
 import types
@@ -103,6 +104,16 @@ def _name(function: Any) -> str:
 # -- which function it is ----------------------------------------------------------------------------------------------
 
 
+@functools.cache
+def _method(name: str) -> Callable[..., Any]:
+    """The method of this name of whatever it is called for: in single precision, scalars are of another type."""
+
+    def method(self: Any, /, *args: Any, **kwargs: Any) -> Any:
+        return getattr(type(self), name)(self, *args, **kwargs)
+
+    return method
+
+
 def _called(code: types.CodeType, scope: dict[str, Any], local: dict[str, Any], first: Any) -> Any:
     """Name, kind, what to call, the function with the signature, and how many parameters are not arguments."""
     name = code.co_name
@@ -125,7 +136,7 @@ def _called(code: types.CodeType, scope: dict[str, Any], local: dict[str, Any], 
                 return f"ndarray.{name}", "assignment", _assigning(name), held.fset, 0
             if isinstance(held, property):
                 return f"ndarray.{name}", "attribute", operator.attrgetter(name), held.fget, 0
-            return f"ndarray.{name}", "method", getattr(type(first), name), held, 0
+            return f"ndarray.{name}", "method", _method(name), held, 0
     function = scope.get(name)
     if getattr(function, "__code__", None) is not code:
         function = None
