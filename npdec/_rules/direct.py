@@ -40,7 +40,7 @@ def install() -> None:
         if name not in vars(DecomposedTensor):
             method = _operator(own, function) if name in _OF_TWO else _method(own, function)
             method.__name__, method.__qualname__ = name, f"{DecomposedTensor.__qualname__}.{name}"
-            method.__doc__ = own.__doc__
+            method.__doc__ = f"`torch.Tensor.{name}`, which see, of a decomposed tensor.\n\n:meta private:"
             setattr(DecomposedTensor, name, method)
             direct.add(name)
 
