@@ -83,11 +83,11 @@ def test_a_rule_that_is_registered_answers_the_method():
     assert torch.equal((-row()).value, -row().value)
 
 
-def test_methods_have_their_names_and_torchs_docstrings():
+def test_methods_have_their_names_and_say_whose_they_are():
     for name in ("neg", "__mul__", "softmax", "reshape"):
         method = getattr(np.DecomposedTensor, name)
         assert method.__name__ == name
-        assert method.__doc__ == getattr(torch.Tensor, name).__doc__
+        assert method.__doc__.startswith(f"`torch.Tensor.{name}`")
     assert hash(row()) != hash(row())
     with pytest.raises(TypeError):
         _ = row() + "a"
