@@ -13,8 +13,8 @@ import torch
 from torch.utils import _python_dispatch as _dispatch
 
 from npdec._array import wrap
-from npdec._array.element_memory import FORMATS, items_of
-from npdec._array.elements import NOT_YET
+from npdec._array.element_memory import items_of
+from npdec._array.elements import NOT_YET, memory_of
 from npdec._dtypes.dtype import SCALARS
 
 __all__ = ["elements"]
@@ -35,25 +35,15 @@ def elements(array: Any) -> Iterator[Any]:
             return _from_memory(array, window[2], window[3], count)
         return _one_by_one(array, count)  # which opens one: this is the second time
     array._w = NOT_YET
-    if not _is_readable(tensor, array._d):
+    found = memory_of(tensor, array._d)
+    if found is None:
         return _one_by_one(array, count)
-    address = tensor.data_ptr()
-    reach = (count - 1) * tensor.stride()[0] + 1
-    return _from_memory(array, address, items_of(tensor, array._d, address, reach), count)
+    return _from_memory(array, found[0], items_of(tensor, array._d, *found), count)
 
 
 def _one_by_one(array: Any, count: int) -> Iterator[Any]:
     for i in range(count):
         yield array[i]
-
-
-def _is_readable(tensor: torch.Tensor, dtype: torch.dtype) -> bool:
-    return (
-        wrap.is_on_host(tensor)
-        and dtype in FORMATS
-        and tensor.layout is torch.strided
-        and not (tensor.is_neg() or tensor.is_inference() or (dtype.is_complex and tensor.is_conj()))
-    )
 
 
 def _from_memory(array: Any, address: int, items: Any, count: int) -> Iterator[Any]:

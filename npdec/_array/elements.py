@@ -28,7 +28,7 @@ from npdec._core.tracebacks import ended
 from npdec._dtypes.dtype import SCALARS
 from npdec._torch.functorch import is_wrapped
 
-__all__ = ["NOT_YET", "ElementAccess", "close"]
+__all__ = ["NOT_YET", "ElementAccess", "close", "memory_of"]
 
 _new, _new_float, _new_complex, _Tensor = object.__new__, float.__new__, complex.__new__, torch.Tensor
 _tracing = torch.compiler.is_dynamo_compiling
@@ -48,22 +48,31 @@ _DEAD = 8  # so many views that are gone a family may remember beside as many as
 def _open(array: Any) -> tuple[Any, ...]:
     """The window of an array, which is made now: `_SHUT`, or one that stays shut, if others know of its tensor."""
     tensor, dtype = array._t, array._d
-    window = _SHUT
-    if (
+    window, found = _SHUT, memory_of(tensor, dtype)
+    if found is not None and _is_private(array, tensor):
+        taken = {} if getattr(array, "_ro", None) is not None else taken_by(dtype)
+        items = items_of(tensor, dtype, *found)
+        window = (tensor, tensor.data_ptr, found[0], items, SCALARS[dtype], len(tensor.shape), (taken, (tensor,)))
+    array._w = window
+    return window
+
+
+def memory_of(tensor: torch.Tensor, dtype: torch.dtype) -> tuple[int, int] | None:
+    """The address of a tensor, and over how many elements its memory goes, where these are nothing but numbers on the
+    host, as they lie there; None where they are more, or torch has freed them."""
+    if not (
         wrap.is_on_host(tensor)
         and dtype in FORMATS
         and tensor.layout is _STRIDED
         and not (tensor.is_neg() or tensor.is_inference() or (dtype.is_complex and tensor.is_conj()))
         and (address := tensor.data_ptr())
         and (reach := _reach(tensor))
-        and _is_private(array, tensor, reach)
         and not is_wrapped(tensor)
     ):
-        taken = {} if getattr(array, "_ro", None) is not None else taken_by(dtype)
-        items = items_of(tensor, dtype, address, reach)
-        window = (tensor, tensor.data_ptr, address, items, SCALARS[dtype], len(tensor.shape), (taken, (tensor,)))
-    array._w = window
-    return window
+        return None
+    if (tensor.storage_offset() + reach) * dtype.itemsize > tensor.untyped_storage().nbytes():
+        return None
+    return address, reach
 
 
 def _reach(tensor: torch.Tensor) -> int:
@@ -78,11 +87,9 @@ def _reach(tensor: torch.Tensor) -> int:
     return reach
 
 
-def _is_private(array: Any, tensor: torch.Tensor, reach: int) -> bool:
+def _is_private(array: Any, tensor: torch.Tensor) -> bool:
     """Whether the arrays of a family hold the only tensors over their memory, and nobody else holds these."""
     storage = tensor.untyped_storage()
-    if (tensor.storage_offset() + reach) * array._d.itemsize > storage.nbytes():
-        return False  # torch has freed it
     if _references(tensor) > _IN_CALL:
         return False
     family, base = family_of(array), tensor._base

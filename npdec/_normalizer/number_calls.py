@@ -91,11 +91,11 @@ def _made(spec: Spec, kinds: tuple[type, ...]) -> Callable[..., Any] | None:
     table = dtypes_impl.LOOPS[str(spec.loops)]
     if table.nout > 1 or table.mixed == "ldexp":
         return None
+    dtype: torch.dtype | None
+    # Integers are compared as they are, whether one dtype holds both or none.
     as_they_are = spec.operator in COMPARED and all(kind is int or _dtypes().get(kind) in _WHOLE for kind in kinds)
     if as_they_are:
-        dtype: torch.dtype | None = (
-            torch.int64
-        )  # integers are compared as they are, whether one dtype holds both or none
+        dtype = torch.int64
     else:
         try:
             dtype = table.resolve(operands, spec.name)

@@ -9,6 +9,7 @@ import pytest
 import torch
 
 import npdec as np
+from npdec._array.elements import memory_of
 
 pytestmark = pytest.mark.quick
 
@@ -77,6 +78,17 @@ def test_other_memory_that_comes_on_the_way() -> None:
         if i == 0:
             x.resize(5, refcheck=False)
     assert seen == [0, 1, 2]
+
+
+@pytest.mark.parametrize("size", [0, 8])
+def test_memory_that_torch_has_freed_is_not_read(size: int) -> None:
+    tensor = torch.arange(6.0)
+    x = np.asarray(tensor)
+    tensor.untyped_storage().resize_(size)
+    assert memory_of(tensor, tensor.dtype) is None
+    if not size:
+        with pytest.raises(RuntimeError):
+            list(x)
 
 
 def test_batched_programs_go_through_elements() -> None:
