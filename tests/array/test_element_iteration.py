@@ -9,14 +9,10 @@ import pytest
 import torch
 
 import npdec as np
+from dtype_cases import DTYPES
 from npdec._array.elements import memory_of
 
 pytestmark = pytest.mark.quick
-
-DTYPES = (
-    "bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float16", "float32", "float64",
-    "complex64", "complex128",
-)  # fmt: skip
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

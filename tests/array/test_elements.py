@@ -13,11 +13,7 @@ import pytest
 import torch
 
 import npdec as np
-
-DTYPES = (
-    "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64",
-    "complex64", "complex128",
-)  # fmt: skip
+from dtype_cases import DTYPES
 
 # Arrays by the way their memory is laid out.
 LAYOUTS: dict[str, Callable[[Any, str], Any]] = {

@@ -11,20 +11,10 @@ import numpy
 import pytest
 
 import npdec as np
+from dtype_cases import DTYPES, elements_of
 
 pytestmark = pytest.mark.quick
 
-DTYPES = (
-    "bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float16", "float32", "float64",
-    "complex64", "complex128",
-)  # fmt: skip
-ELEMENTS = {
-    "b": [True, False, True, True, False, True],
-    "u": [0, 1, 2, 200, 7, 9],
-    "i": [0, 1, -5, 100, -128, 3],
-    "f": [-0.0, 1.5, numpy.inf, 3.25, -7.25, 1e30],
-    "c": [complex(-0.0, 1), 1.5 - 2j, complex("inf"), 4.0, 3j, 1e30 + 1j],
-}
 KEYS = [
     slice(2, 5), slice(None), Ellipsis, slice(None, None, 2), slice(None, None, -1), 3, numpy.array([1, 4, 2]), [1, 2],
     numpy.arange(6) % 2 == 0, (slice(2, 4),),
@@ -36,8 +26,9 @@ NUMBERS = [
 
 
 def _of(dtype: str) -> Any:
-    with numpy.errstate(all="ignore"):
-        return numpy.array(ELEMENTS[numpy.dtype(dtype).kind]).astype(dtype)
+    x = elements_of(dtype)
+    x[x != x] = 4  # of nan only that it is one is told
+    return x
 
 
 def _in(library: Any, value: Any) -> Any:

@@ -11,22 +11,12 @@ import numpy
 import pytest
 
 import npdec as np
+from dtype_cases import DTYPES, elements_of
 from npdec._core.tags import NoValue
 from npdec._normalizer import ordinary_calls
 
 pytestmark = pytest.mark.quick
 
-DTYPES = (
-    "bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float16", "float32", "float64",
-    "complex64", "complex128",
-)  # fmt: skip
-ELEMENTS = {
-    "b": [True, False, False, True, True],
-    "u": [0, 1, 2, 200, 7],
-    "i": [0, 1, -5, 100, -128],
-    "f": [-0.0, 1.5, numpy.inf, numpy.nan, -7.25],
-    "c": [complex(-0.0, 1), 1.5 - 2j, complex("inf"), complex(numpy.nan, 1), 3j],
-}
 NUMBERS = [
     2, -3, 0, True, 1.5, -0.0, float("nan"), float("inf"), 1j, 2 + 1j, 2**40, 300, np.float64(-0.5), np.float32(2.5),
     np.complex128(1 - 2j), np.int8(-4), np.uint64(2**63 + 5), np.int64(2**53 + 1),
@@ -38,10 +28,6 @@ OPERATORS = (
 UFUNCS = sorted({
     f for name in dir(np) if isinstance(f := getattr(np, name), np.ufunc) and f.nin == 2 and f.signature is None
 }, key=lambda f: f.__name__)  # fmt: skip
-
-
-def _of(dtype: str) -> Any:
-    return np.array(numpy.array(ELEMENTS[numpy.dtype(dtype).kind]).astype(dtype))
 
 
 def _given(made: Any) -> Any:
@@ -70,7 +56,7 @@ def _is_short(function: Any, pair: tuple[Any, ...]) -> bool:
 
 
 def _cases(seed: int) -> list[tuple[Any, ...]]:
-    arrays = [_of(dtype) for dtype in DTYPES]
+    arrays = [np.array(elements_of(dtype)) for dtype in DTYPES]
     numbers = [*NUMBERS, *(np.dtype(dtype).type(3) for dtype in DTYPES)]
     pairs = [
         *itertools.product(arrays, arrays),
