@@ -182,6 +182,7 @@ class BufferMethods(ArrayBase):
             warn("tobytes drops the contributions of a decomposed array", DecompositionWarning)
             tensor = tensor.value
         reverse = tuple(reversed(range(tensor.dim())))
+        letter = element_order.counted(self, letter)
         fortran = tensor.dim() > 1 and not tensor.is_contiguous() and tensor.permute(reverse).is_contiguous()
         return bytes_of(tensor.permute(reverse) if letter == "F" or (letter == "A" and fortran) else tensor)
 

@@ -63,6 +63,12 @@ def follow_each_other(array: Any, order: str = "C") -> bool:
     return bool(((_storage.reverse_axes(at) if order == "F" else at).reshape(-1).diff() == 1).all())
 
 
+def counted(array: Any, order: Any) -> Any:
+    """Order "A", in which the first axis is fastest where it is so in memory: not in that of an array that a copy
+    stands for. Other orders are as they are."""
+    return order if order not in ("A", "a") or follow_each_other(array, "F") else "C"
+
+
 def plain(array: NDArrayBase) -> torch.Tensor:
     """The tensor of an array, that of the value if it is decomposed."""
     tensor = array._t

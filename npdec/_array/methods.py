@@ -12,6 +12,7 @@ from npdec._array import iterators, memory, wrap
 from npdec._array.buffers import BufferMethods
 from npdec._array.convert import as_dtype, as_tensor, dtype_name
 from npdec._array.decompose import DecompositionMixin
+from npdec._array.element_order import counted, stands_for
 from npdec._array.foreign_arrays import asks_ufuncs, copy_modes
 from npdec._array.output import write, write_out
 from npdec._array.protocols import ProtocolMixin
@@ -203,11 +204,13 @@ class ArrayMethods(DecompositionMixin, BufferMethods, ProtocolMixin):
                     f"the rule '{casting}'"
                 )
             contiguous, column_major = tensor.is_contiguous(), _storage.is_column_major(tensor)
-            if target is self._d:
-                kept = {"K": True, "A": contiguous or column_major, "C": contiguous, "F": column_major}[letter]
-                return self if kept and not copy else self._as(_storage.duplicate(tensor, letter))
+            if stands_for(self) is not None:
+                contiguous, column_major = self.flags.c_contiguous, self.flags.f_contiguous
             if letter == "A":
                 letter = "F" if column_major and not contiguous else "C"
+            if target is self._d:
+                kept = {"K": True, "C": contiguous, "F": column_major}[letter]
+                return self if kept and not copy else self._as(_storage.duplicate(tensor, letter))
             tensor = _util.cast(_storage.kept_order(tensor), target)
             if same_value:
                 _check_same_value(self._t, tensor)
@@ -225,7 +228,7 @@ class ArrayMethods(DecompositionMixin, BufferMethods, ProtocolMixin):
             tensor = self._t
             if order == "C" and type(self) is wrap.ARRAY and type(tensor) is torch.Tensor and tensor.is_contiguous():
                 return wrap.wrap_array(tensor.clone())
-            return self._as(creation_impl.copy(tensor, order))
+            return self._as(creation_impl.copy(tensor, counted(self, order)))
         except Exception as error:
             raise ended(error)  # noqa: B904
 
@@ -277,7 +280,7 @@ class ArrayMethods(DecompositionMixin, BufferMethods, ProtocolMixin):
             if len(shape) == 1 and shape[0] is None:  # which stands for the shape that it has
                 return memory.view(self, self._t.view(self._t.shape))
             size = as_shape(shape[0] if len(shape) == 1 else shape)
-            return memory.view(self, shape_impl.reshape(self._t, size, order=order, copy=copy))
+            return memory.view(self, shape_impl.reshape(self._t, size, order=counted(self, order), copy=copy))
         except Exception as error:
             raise ended(error)  # noqa: B904
 
@@ -345,7 +348,7 @@ class ArrayMethods(DecompositionMixin, BufferMethods, ProtocolMixin):
     def flatten(self, /, order: str = "C") -> NDArrayBase:
         """A copy of the elements as a 1-d array."""
         try:
-            made: NDArrayBase = wrap.wrap_array(shape_impl.ravel(self._t, order).clone())
+            made: NDArrayBase = wrap.wrap_array(shape_impl.ravel(self._t, counted(self, order)).clone())
             return made
         except Exception as error:
             raise ended(error)  # noqa: B904

@@ -30,12 +30,6 @@ __all__ = [
 ]  # fmt: skip
 
 _ROW_MAJOR = ("K", "C", None)  # of what is made of a list
-_ORDERS = ("K", "A", "C", "F", None)
-
-
-def _check(name: str, order: Any) -> None:
-    if order not in _ORDERS:
-        raise ValueError(f"{name}: order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
 
 
 def _check_depth(ndmin: int, ndmax: int) -> None:
@@ -119,7 +113,7 @@ def array(
 
 def _array(object: Any, dtype: Any, copy: Any, order: str, ndmin: int = 0, ndmax: int = MAX_NDIM) -> Composition:
     """`array` of what torch can hold."""
-    _check("array", order)
+    order = _storage.check_order(order)
     if ndmin or ndmax != MAX_NDIM:
         _check_depth(ndmin, ndmax)
     if copy is not True and copy is not None:
@@ -143,7 +137,7 @@ def _array(object: Any, dtype: Any, copy: Any, order: str, ndmin: int = 0, ndmax
         tensor = tensor.clone()  # the memory of a scalar is never written
     if copy and shared:
         try:
-            tensor = _storage.duplicate(tensor, "A" if order == "A" else "K")
+            tensor = _storage.duplicate(tensor, element_order.counted(object, "A") if order == "A" else "K")
         except RuntimeError as error:
             raise refusal("array", error) from None
     for _ in range(ndmin - tensor.dim()):
@@ -240,7 +234,8 @@ def _asarray(a: Any, dtype: Any = None, order: str | None = None, device: Any = 
             return wrap.wrap_array(as_tensor(a, None if dtype is None else as_dtype(dtype)).contiguous())
         except RuntimeError:
             pass
-    _check("asarray", order)
+    if order is not None:
+        order = _storage.check_order(order)
     if copy is not None:
         return _array(
             a if device is None else wrap.wrap_array(_converted(a, None, device)),

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import torch
 
 from npdec._core.tags import NoValue
-from npdec._impl import dtypes_impl
+from npdec._impl import _storage, dtypes_impl
 from npdec._impl._util import broadcast_shapes, normalize_axis
 from npdec.exceptions import AxisError
 
@@ -51,11 +51,6 @@ def shape_text(shape: Any) -> str:
     """A shape as NumPy's messages write it: `(2,3)`, `(2,)`, `()`."""
     sizes = ",".join(map(str, shape))
     return f"({sizes},)" if len(shape) == 1 else f"({sizes})"
-
-
-def check_order(order: str) -> None:
-    if order not in ("C", "F", "A", "K", None):
-        raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
 
 
 class Options(NamedTuple):
@@ -203,7 +198,7 @@ def call(
     name = signature.name
     if options.signature is not None:
         raise TypeError(f"{name}: choose the loop with dtype=; signature= is not supported")
-    check_order(options.order)
+    order = _storage.check_order(options.order)
     core = signature.core(operands)
     stay = options.axes is NoValue and options.axis is NoValue and not options.keepdims
     places = [] if stay else signature.places(core, options)
@@ -215,7 +210,7 @@ def call(
     if places and places[-1]:
         out_axes = tuple(normalize_axis(axis, result.ndim) for axis in places[-1])
         result = torch.movedim(result, tuple(range(-len(out_axes), 0)), out_axes)
-    return column_major(result) if options.order == "F" else result
+    return column_major(result) if order == "F" else result
 
 
 def _core_last(i: int, x: torch.Tensor, axes: tuple[int, ...]) -> torch.Tensor:

@@ -9,12 +9,12 @@ import torch
 
 from npdec._array import wrap
 from npdec._array.convert import as_dtype, as_tensor
-from npdec._array.foreign_arrays import asks_ufuncs
+from npdec._array.foreign_arrays import as_argument, asks_ufuncs
 from npdec._array.output import check_writeable, refuse_numpys, write
 from npdec._core import door
 from npdec._core.base import MetAsking, UfuncBase
 from npdec._core.tags import NoValue
-from npdec._impl import _util, dtypes_impl
+from npdec._impl import _storage, _util, dtypes_impl
 from npdec._normalizer.loops import check_casting, read_signature, split
 from npdec._torch.interrupts import each
 
@@ -169,9 +169,10 @@ def read(function: UfuncBase, inputs: Any, out: Any, more: tuple[Any, ...], opti
         out = (out, *more)
     casting, order, subok = options.get("casting", "same_kind"), options.get("order", "K"), options.get("subok", True)
     check_casting(casting)
-    order = "K" if order is None else order
-    if order not in ("K", "C", "A", "F"):
-        raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
+    if order != "K":
+        order = _storage.check_order(order)
+    if order == "A":
+        order = "F" if all(map(_is_column_major, inputs)) else "C"
     if not isinstance(subok, bool):
         raise TypeError("'subok' must be a boolean")
     signature, dtype = options.get("signature"), options.get("dtype")
@@ -190,6 +191,13 @@ def read(function: UfuncBase, inputs: Any, out: Any, more: tuple[Any, ...], opti
         _util.warn(_UNWRITTEN, UserWarning)
     mask = as_mask(where)
     return Call(outs, out is Ellipsis, mask, casting, order, computed, chosen)
+
+
+def _is_column_major(x: Any) -> bool:
+    """Whether an input counts as one of which the first axis is fastest in memory, as those of one axis do."""
+    if type(x) is wrap.ARRAY:
+        return bool(x.flags.f_contiguous)
+    return as_argument(x).dim() < 2
 
 
 def deliver(function: UfuncBase, call: Call, results: tuple[torch.Tensor, ...], found: set[str] | None) -> Any:

@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from npdec._array import fp_errors, memory, wrap
+from npdec._array import element_order, fp_errors, memory, wrap
 from npdec._array.arguments import as_flag, as_inexact, as_mask, as_sequence
 from npdec._array.convert import as_dtype
 from npdec._array.foreign_arrays import as_argument, check_asking
@@ -28,6 +28,7 @@ from npdec._core.tracebacks import ended, ending
 from npdec._core.unbound import FIRST, unbound_of
 from npdec._decomposed.choices import chosen
 from npdec._decomposed.tensor import DecomposedTensor
+from npdec._impl._reduce import INEXACT
 from npdec._law import law
 from npdec._normalizer import conversions, direct_calls, open_calls, results
 from npdec._normalizer.call_options import choose, deliver_stacks, placed_out
@@ -78,6 +79,7 @@ class _Source:
             "_as_axis": as_axis,
             "_as_shape": as_shape,
             "_as_sequence": as_sequence,
+            "_INEXACT": INEXACT,
             "_index": operator.index,
             "_chosen": chosen,
             "_scalars": _PYTHON_SCALARS,
@@ -86,7 +88,7 @@ class _Source:
             "_wrap_array": results.wrap_array,
             "_wrap_view": results.wrap_view,
             "_wrap_flat": results.wrap_flat,
-            "_counting": results.counting,
+            "_counted": element_order.counted,
             "_wrap_frozen": results.wrap_frozen,
             "_wrap_mirror": results.wrap_mirror,
             "_wrap_scalar": wrap.wrap_scalar,
@@ -179,8 +181,9 @@ class _Source:
         lines += direct_calls.statements(self.spec, self.parameters, returns, conversions.of_other, self.namespace)
         if (self.returns in ("View", "Flat", "Frozen", "Mirror") or self.writes_back) and first is not None:
             lines.append(f"_source = {first.name}")
-        if self.returns == "Flat":
-            lines.append("if order == 'A': order = _counting(_source, order)")
+        by_memory = any(p.name == "order" and p.default in ("C", "K") for p in self.parameters)
+        if by_memory and first is not None and not first.sequence:
+            lines.append(f"if order == 'A' or order == 'a': order = _counted({first.name}, order)")
         for p in self.parameters:
             if p.tag == "Coefficients":
                 test = f"type({p.name}) is not _Array and isinstance({p.name}, _Poly1d)"
@@ -267,8 +270,8 @@ class _Source:
             lines += self.delivered(out, written)
         if self.writes_back:
             lines += [
-                f"if not {self.writes_back} and type(_source) is _Array:",
-                f"    if _r is not _source._t: _write_out({self.spec.name!r}, _source, _r)",
+                f"if not {self.writes_back} and type(_source) is _Array:",  # of exact numbers none is another
+                f"    if _r is not _source._t and _source._d in _INEXACT: _write_out({self.spec.name!r}, _source, _r)",
                 "    return _source if _r.dim() else _wrap_scalar(_r.clone())",
             ]
         if self.returns == "View":

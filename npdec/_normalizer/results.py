@@ -16,7 +16,6 @@ from npdec._dtypes.dtype import dtype as dtype_class
 
 __all__ = [
     "FROZEN",
-    "counting",
     "wrap_array",
     "wrap_flat",
     "wrap_frozen",
@@ -82,13 +81,6 @@ def wrap_flat(source: Any, result: torch.Tensor) -> Any:
     if type(source) is _wrap.ARRAY and source._m.origin is not None and not element_order.follow_each_other(made):
         return _wrap.wrap_array(result.clone())
     return made
-
-
-def counting(source: Any, order: str) -> str:
-    """Order "A", in which the first axis is fastest where it is so in memory: not in that of a copy that stands for a
-    view."""
-    reversed_view = type(source) is _wrap.ARRAY and not element_order.follow_each_other(source, "F")
-    return "C" if reversed_view else order
 
 
 FROZEN = "NumPy gives a read-only view here; take .copy() to have an array to write"

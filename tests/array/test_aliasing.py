@@ -84,6 +84,21 @@ def test_arrays_without_axes():
         assert isinstance(lib.nan_to_num(x, copy=False), lib.float64)
 
 
+@pytest.mark.parametrize("dtype", ["bool", "int8", "int64", "float32", "float64", "complex128"])
+@pytest.mark.parametrize("decomposed", [False, True])
+def test_nan_to_num_writes_nothing_where_no_number_can_be_nan(dtype, decomposed):
+    theirs, ours = numpy.arange(3).astype(dtype), np.arange(3.0)
+    ours = (np.decompose(ours, baseline=0.5) if decomposed else ours).astype(dtype)
+    theirs.flags.writeable = ours.flags.writeable = False
+    if dtype in ("bool", "int8", "int64"):
+        assert numpy.nan_to_num(theirs, copy=False) is theirs
+        assert np.nan_to_num(ours, copy=False) is ours
+        return
+    for n, x in ((numpy, theirs), (np, ours)):
+        with pytest.raises(ValueError, match="read-only"):
+            n.nan_to_num(x, copy=False)
+
+
 def test_a_broadcast_view_is_alive_when_labels_are_added():
     x = np.decompose(np.array([1.0, 2.0]), labels=["a", "b"])
     rows = np.broadcast_to(x, (3, 2))

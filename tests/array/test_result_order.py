@@ -1,5 +1,7 @@
 """Which way results lie in memory: whether a reshaped result is a view of it, which a write shows, as NumPy's is."""
 
+import itertools
+
 import numpy
 import pytest
 
@@ -56,3 +58,36 @@ def is_view_when_reshaped(module, call, order):
 def test_a_reshaped_result_is_a_view_where_numpys_is(name, order):
     theirs = is_view_when_reshaped(numpy, CALLS[name], order)
     assert is_view_when_reshaped(np, CALLS[name], order) == theirs
+
+
+# A function of the module, an array that may be reversed along axes, and an order.
+IN_ORDERS = {
+    "flatten": lambda n, x, order: x.flatten(order),
+    "ravel": lambda n, x, order: n.ravel(x, order),
+    "x.ravel": lambda n, x, order: x.ravel(order),
+    "copy": lambda n, x, order: n.copy(x, order=order),
+    "x.copy": lambda n, x, order: x.copy(order),
+    "array": lambda n, x, order: n.array(x, order=order),
+    "astype": lambda n, x, order: x.astype(int, order=order),
+    "astype, the same": lambda n, x, order: x.astype(float, order=order, copy=False),
+    "ones_like": lambda n, x, order: n.ones_like(x, order=order),
+    "a ufunc": lambda n, x, order: n.subtract(x, 1, order=order),
+    "reshape": lambda n, x, order: n.reshape(x, -1, order=order) + 0 if order not in "Kk" else x,
+    "x.reshape": lambda n, x, order: x.reshape(-1, order=order) + 0 if order not in "Kk" else x,
+}
+STEPS = list(itertools.product((slice(None), slice(None, None, -1)), repeat=2))
+
+
+@pytest.mark.parametrize("order", "CFAKcfak")
+@pytest.mark.parametrize("name", [*IN_ORDERS, "tobytes"])
+def test_memory_orders_of_reversed_arrays(name, order):
+    for memory, steps, turned in itertools.product("CF", STEPS, (False, True)):
+        theirs, ours = (n.array(BASE[0].tolist(), order=memory) for n in (numpy, np))
+        theirs, ours = ((x.T if turned else x)[steps] for x in (theirs, ours))
+        if name == "tobytes":
+            assert ours.tobytes(order) == theirs.tobytes(order)
+            continue
+        wanted, made = IN_ORDERS[name](numpy, theirs, order), IN_ORDERS[name](np, ours, order)
+        assert made.tolist() == wanted.tolist(), (memory, steps, turned)
+        assert made.flags.num & 3 == wanted.flags.num & 3, (memory, steps, turned)
+        assert np.shares_memory(made, ours) == numpy.shares_memory(wanted, theirs), (memory, steps, turned)
