@@ -197,7 +197,8 @@ def into(dtype, y):
     step = numpy.trunc(value) - numpy.trunc(residual)
     moved = numpy.isfinite(step) & (step != 0)
     factor = numpy.where(moved, step, 0) / numpy.where(moved, value - residual, 1)
-    made = {"value": numpy.trunc(value), "residual": numpy.trunc(residual)}
+    # Arrays, also of no axes: NumPy writes no scalar that is NaN into integers, but casts an array.
+    made = {"value": numpy.asarray(numpy.trunc(value)), "residual": numpy.asarray(numpy.trunc(residual))}
     return made | {label: numpy.where(moved, numpy.real(y[label]) * factor, 0) for label in LABELS}
 
 
