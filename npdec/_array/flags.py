@@ -39,7 +39,7 @@ class Flags:
     def f_contiguous(self) -> bool:
         """The first axis varies fastest in memory, without gaps."""
         tensor = self._array._t
-        return _storage.reverse_axes(tensor).is_contiguous() and element_order.follow_each_other(self._array, "F")
+        return _storage.is_column_major(tensor) and element_order.follow_each_other(self._array, "F")
 
     contiguous = c_contiguous
     fortran = f_contiguous

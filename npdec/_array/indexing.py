@@ -81,10 +81,27 @@ def normalize_key(key: Any) -> tuple[Any, ...]:
     return tuple(_item(item) if type(item) is slice else item for item in items)
 
 
+def _read_element(tensor: DecomposedTensor, key: Any) -> Any:
+    """The element of a decomposed array that as many ints as there are axes name; None for other keys, also for one out
+    of bounds, of which NumPy's words are found on the general way."""
+    key = key if type(key) is tuple else (key,)
+    if len(key) != tensor.ndim or not key:
+        return None
+    for item in key:
+        if type(item) is not int:
+            return None
+    try:
+        return wrap.wrap_scalar(tensor._element(key))
+    except (IndexError, ValueError, TypeError, RuntimeError):
+        return None
+
+
 def getitem(array: NDArrayBase, key: Any) -> Any:
     """The view, copy or scalar that NumPy's rules give for the key."""
     found = ordinary.read(array, key)
     if found is not NoValue:
+        return found
+    if type(array._t) is DecomposedTensor and (found := _read_element(array._t, key)) is not None:
         return found
     items = normalize_key(key)
     recorder = recording.get()

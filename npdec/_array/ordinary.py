@@ -116,7 +116,10 @@ def items_of(key: tuple[Any, ...], shape: tuple[int, ...]) -> tuple[list[Any] | 
                 return None, False, False
             dots = True
             within = False
-            axis += len(shape) - len(key) + sum(one is None for one in key)
+            room = len(shape) - len(key) + sum(one is None for one in key)  # and one for the Ellipsis itself
+            if room < -1:
+                return None, False, False
+            axis += room
         elif item is None:
             within = False
             axis -= 1
@@ -124,7 +127,7 @@ def items_of(key: tuple[Any, ...], shape: tuple[int, ...]) -> tuple[list[Any] | 
             return None, False, False
         items.append(item)
         axis += 1
-    if arrays and groups > 1:
+    if axis > len(shape) or (arrays and groups > 1):
         return None, False, False
     return items, arrays, dots
 

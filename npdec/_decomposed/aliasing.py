@@ -45,7 +45,9 @@ def link(view: DecomposedTensor, source: DecomposedTensor) -> None:
 
     If it does not, its parts get memory of their own, where they lie otherwise than the value and are views yet.
     """
-    if view is source or is_wrapped(view.value):
+    if view is source or (view.views is not None and view.views is source.views):
+        return
+    if is_wrapped(view.value):
         return  # within torch.vmap and its like a tensor has no memory to be looked at
     # Components that are yet to be made are a view, if they are to be.
     lazy = "components" not in view.__dict__ or "components" not in source.__dict__
@@ -95,14 +97,20 @@ def _are_views(view: DecomposedTensor, source: DecomposedTensor) -> bool:
     )
 
 
+def _are_apart(part: torch.Tensor, other: torch.Tensor) -> bool:
+    """Whether torch knows two tensors as none that look at one memory."""
+    base, its = part._base, other._base
+    return part is not other and (base is None or (base is not other and base is not its)) and its is not part
+
+
 def link_ordinary(view: DecomposedTensor, source: DecomposedTensor) -> None:
     """As `link`, of tensors with components, outside of the transforms of torch.func: told sooner where torch's bases
     of views tell it."""
     value, its = view.value, source.value
-    base, residual, components = value._base, view.residual, view.components
+    base = value._base
     if base is None:
-        fresh = residual._base is None and components._base is None and value is not its
-        if fresh and not (value.is_inference() or residual is source.residual or components is source.components):
+        apart = _are_apart(view.residual, source.residual) and _are_apart(view.components, source.components)
+        if apart and value is not its and not value.is_inference():
             return
     elif (base is its or base is its._base) and its.is_contiguous() and _are_views(view, source):
         views = source.views

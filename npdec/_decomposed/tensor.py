@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 
@@ -109,13 +109,14 @@ class DecomposedTensor(torch.Tensor):
     residual: torch.Tensor
     components: Any = kept_components.MadeOnce()  # a tensor; made of what is kept when first read
     labels: Labels
-    reverse: bool
-    discrete: bool  # whether value and residual are booleans or integers, of which the components are real
+    reverse: bool = False
+    discrete: bool = False  # whether value and residual are booleans or integers, of which the components are real
     # Where alone the components are not zero, if that is known, or what they are to be made of.
     kept: Components | None = None
-    origin: Any  # what it is known to be of another tensor (npdec._rules.rms_norm_pattern)
+    origin: Any = None  # what it is known to be of another tensor (npdec._rules.rms_norm_pattern)
     writes: int = 0  # how often it was written to
     views: Views | None = None  # the decomposed tensors over the same memory
+    _element: ClassVar[Callable[[DecomposedTensor, tuple[int, ...]], Any]]  # filled by `npdec._rules.direct`
 
     @staticmethod
     def __new__(
@@ -147,7 +148,6 @@ class DecomposedTensor(torch.Tensor):
         self.labels = labels
         self.reverse = reverse
         self.discrete = not carries(value.dtype)
-        self.origin = None
         return self
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -249,6 +249,7 @@ _SHOWN: dict[str, Callable[[DecomposedTensor], Any]] = {
     "dtype": lambda t: t.value.dtype,
     "ndim": lambda t: t.value.ndim,
     "device": lambda t: t.value.device,
+    "is_cpu": lambda t: t.value.is_cpu,
 }
 for _name, _get in _SHOWN.items():
     setattr(DecomposedTensor, _name, property(_get, doc=f"The {_name} of the value."))

@@ -46,7 +46,7 @@ def _laid_out(tensor: torch.Tensor, order: str | None, given: Any) -> torch.Tens
         return creation_impl.copy(tensor, order)
     if order == "C" and not tensor.is_contiguous():
         return tensor.contiguous()
-    if order == "F" and not _storage.reverse_axes(tensor).is_contiguous():
+    if order == "F" and not _storage.is_column_major(tensor):
         return creation_impl.copy(tensor, "F")
     return tensor
 

@@ -24,6 +24,9 @@ def shape_text(shape: Any) -> str:
     return str(tuple(shape)).replace(" ", "")
 
 
+_ALL = slice(None)  # an axis that an array indexes
+
+
 def is_simple(key: tuple[Any, ...]) -> bool:
     """Whether torch reads the key as NumPy does: ints, forward slices, None and one Ellipsis."""
     dots = 0
@@ -76,10 +79,11 @@ class Plan:
     `basic` is the part that torch's views do; it leaves the axes which arrays index whole. `flips` are the axes of that
     view whose slices run backwards. `axes` are the axes of the view that arrays index, and `index` their int64 tensors.
     `position` is where in the result the axes of the broadcast index go. `distinct` says that no element is indexed
-    twice, and `masked` that the key is one boolean array of the array's own dimensions.
+    twice, `masked` that the key is one boolean array of the array's own dimensions, and `together` that arrays that
+    have axes stand side by side, and neither ints nor slices that run backwards.
     """
 
-    __slots__ = ("axes", "basic", "distinct", "flips", "index", "masked", "position")
+    __slots__ = ("axes", "basic", "distinct", "flips", "index", "masked", "position", "together")
 
     def __init__(self, shape: tuple[int, ...], key: tuple[Any, ...]) -> None:
         items = full_key(shape, key)
@@ -115,6 +119,8 @@ class Plan:
                 axis += 1
                 view_axis += 1
         self.position = first if groups == 1 else 0
+        of_axes = bool(self.index) and self.basic.count(_ALL) == len(self.index)
+        self.together = groups == 1 and of_axes and not self.flips and int not in map(type, self.basic)
         if len(self.index) > 1:
             self._broadcast()
         self.distinct = not unchecked
@@ -156,7 +162,7 @@ class Plan:
             indices = [_util.to_int64(item)]
             unchecked.append((indices[0], shape[axis], axis))
         for index in indices:
-            self.basic.append(slice(None))
+            self.basic.append(_ALL)
             self.axes.append(view_axis)
             self.index.append(index)
             axis += 1
@@ -244,6 +250,9 @@ def getitem(x: torch.Tensor, key: tuple[Any, ...]) -> torch.Tensor:
         except (IndexError, ValueError, TypeError, RuntimeError, OverflowError):
             pass  # what follows says it in NumPy's words, or knows better
     plan = Plan(tuple(x.shape), key)
+    if plan.together and plan.index[0].ndim:  # torch puts the axes of neighbouring arrays where NumPy does
+        its = iter(plan.index)
+        return x[tuple([next(its) if item is _ALL else item for item in plan.basic])]
     view = plan.view(x)
     flips = plan.flipped()
     if flips:

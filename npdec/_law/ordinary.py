@@ -25,14 +25,14 @@ from npdec._decomposed.size_warnings import STEEP
 from npdec._decomposed.tensor import DecomposedTensor, Labels, merged, placed
 from npdec._law import ordinary_reverse
 from npdec._law.create_graph import graph_wanted
+from npdec._law.of_few import HANDFUL
 from npdec._law.ordinary_slopes import ordinary_slope
 from npdec._law.overrides_scope import current as watched
-from npdec._law.secant_of_few import HANDFUL
 from npdec._torch.functorch import is_transformed
 
 __all__ = [
     "FACTORS", "FEW", "Form", "built", "has_elements", "instead", "is_moderate", "is_observed", "is_ordinary",
-    "joined", "kept_dtype", "layer", "made_of", "matmul", "of_the_value", "pointwise", "rows_of", "single",
+    "joined", "layer", "made_of", "matmul", "of_the_value", "pointwise", "rows_of", "single",
 ]  # fmt: skip
 
 Function = Callable[..., Any]
@@ -41,7 +41,7 @@ FACTORS = (torch.Tensor, torch.nn.Parameter)
 _NUMBERS = frozenset({float, int, bool, str, type(None)})
 FEW = 2**12  # elements of a residual that are as well computed as they are seen to be equal
 # Looked up once: these names are read in every call.
-_Tensor, _as_subclass = torch.Tensor, torch.Tensor.as_subclass
+_Tensor, _as_subclass, _detach = torch.Tensor, torch.Tensor.as_subclass, torch.Tensor.detach
 _REAL = (torch.float64, torch.float32)
 _follows_forward_mode = torch._C._is_fwd_grad_enabled
 
@@ -59,9 +59,11 @@ def is_observed() -> bool:
 
 def is_ordinary(x: Any) -> bool:
     """Whether a tensor is a decomposed one of real numbers in single or double precision, with few dense components."""
-    if type(x) is not DecomposedTensor or x.reverse or x.kept is not None or x.origin is not None:
+    if type(x) is not DecomposedTensor or x.reverse or x.kept is not None:
         return False
-    value = x.value
+    value, origin = x.value, x.origin
+    if origin is not None and origin.is_near:
+        return False
     dtype = value.dtype
     return (
         dtype in _REAL
@@ -89,11 +91,13 @@ def made_of(
 def built(value: torch.Tensor, residual: torch.Tensor, components: torch.Tensor, labels: Labels) -> Any:
     """The same of parts that are known to be of one dtype. The residual has as many axes as the value, and may be one
     of rows that are equal."""
-    made: Any = _as_subclass(value, DecomposedTensor)
-    made.value, made.components, made.labels, count = value, components, labels, value.numel()
-    made.residual = residual if residual.numel() == count > 0 else residual.expand(value.shape)
-    made.reverse = made.discrete = False
-    made.origin = None
+    if value.requires_grad or value._is_view():
+        made: Any = _as_subclass(value, DecomposedTensor)
+    else:  # the same, sooner
+        made = _detach(value)
+        made.__class__ = DecomposedTensor
+    made.value, made.components, made.labels = value, components, labels
+    made.residual = residual if residual.numel() == value.numel() > 0 else residual.expand(value.shape)
     return made
 
 
@@ -122,15 +126,6 @@ def is_moderate(factor: torch.Tensor) -> bool:
 def of_the_value(func: Function, args: Sequence[Any]) -> Any:
     """What looks at no number: shapes, dtypes, memory."""
     return func(args[0].value) if len(args) == 1 and type(args[0]) is DecomposedTensor else NotImplemented
-
-
-def kept_dtype(func: Function, args: Sequence[Any], options: dict[str, Any] | None = None) -> Any:
-    """A cast to the dtype that is there: the tensor itself, as torch gives it."""
-    wanted = args[1:] if options is None else [*args[1:], options.get("dtype")]
-    x = args[0]
-    if type(x) is not DecomposedTensor or len(wanted) != 1 or (options and len(options) > 1):
-        return NotImplemented
-    return x if wanted[0] is x.value.dtype else NotImplemented
 
 
 def joined(func: Function, args: Sequence[Any]) -> Any:
@@ -235,8 +230,12 @@ def single(
     places: Collection[int], traits: int, func: Function, args: Sequence[Any], options: dict[str, Any] | None = None
 ) -> Single | None:
     """The call, if of its arguments one is decomposed, which has one of these places, and the others are constants."""
-    if len(args) == 1 and options is None:
+    if options is None and len(args) == 1:
         return Single(func, args[0], (), None) if 0 in places else None
+    if options is None and len(args) == 2 and type(args[0]) is DecomposedTensor and type(args[1]) in _NUMBERS:
+        x, number = args
+        exponent = number if traits & Trait.POWER else None
+        return Single(lambda u: func(u, number), x, (), exponent) if 0 in places else None
     place, plain = -1, []
     for i, arg in enumerate(args):
         if type(arg) is DecomposedTensor:
@@ -269,6 +268,8 @@ def single(
         return made
 
     exponent = args[1] if traits & Trait.POWER and len(args) == 2 and not place else None
+    if type(exponent) is torch.Tensor and not exponent.ndim and exponent.is_cpu and not exponent.requires_grad:
+        exponent = exponent.item()
     return Single(f, x, tuple([args[i] for i in plain]), exponent)
 
 

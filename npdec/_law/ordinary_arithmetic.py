@@ -14,16 +14,16 @@ from npdec._decomposed.registry import Trait
 from npdec._decomposed.settings import current as settings
 from npdec._decomposed.size_warnings import STEEP, half_of_digits, keeps_digits
 from npdec._decomposed.tensor import DecomposedTensor, merged
+from npdec._law.of_few import HANDFUL
 from npdec._law.ordinary import FACTORS, Form, built, has_elements, is_moderate, is_ordinary, rows_of
 from npdec._law.ordinary_pairs import Pair, midpoint, pair_of
-from npdec._law.secant_of_few import HANDFUL
 
 __all__ = ["added", "product", "quotient"]
 
 Function = Callable[..., Any]
 _CPU = torch.device("cpu")
 _NUMBERS = (float, int)
-_EVEN = half_of_digits(torch.float64) - 3  # as in `_is_even`
+_EVEN = {dtype: half_of_digits(dtype) - 3 for dtype in (torch.float32, torch.float64)}  # as in `_is_even`
 
 
 def _is_tame(factor: Any) -> bool:
@@ -111,10 +111,10 @@ def _added(traits: int, func: Function, args: Sequence[Any]) -> Any:
 
 
 def _numbers(a: DecomposedTensor, b: DecomposedTensor) -> tuple[float, float, float, float] | None:
-    """The ends of two ordinary numbers in double precision that nobody differentiates, as Python's: of these the
-    multipliers are sooner found."""
+    """The ends of two ordinary numbers of one dtype that nobody differentiates, as Python's: of these the multipliers
+    are sooner found."""
     x, y, r, t, first, second = a.value, b.value, a.residual, b.residual, a.components, b.components
-    if x.ndim or y.ndim or x.dtype is not torch.float64 or y.dtype is not torch.float64 or not x.is_cpu:
+    if x.ndim or y.ndim or x.dtype is not y.dtype or not x.is_cpu:
         return None
     if x.requires_grad or y.requires_grad or r.requires_grad or t.requires_grad:
         return None
@@ -134,10 +134,37 @@ def _weighted(func: Function, a: DecomposedTensor, b: DecomposedTensor, of_a: fl
         made = left + [0.0] * (len(labels) - len(left))
         for place, number in zip(places, right, strict=True):
             made[place] += number
-    if len(labels) >= size_limits.MANY or not math.isfinite(math.fsum(made)):
+    components = _row(made, a.value) if len(labels) < size_limits.MANY else None
+    return (
+        NotImplemented
+        if components is None
+        else built(func(a.value, b.value), func(a.residual, b.residual), components, labels)
+    )
+
+
+def _row(made: list[float], like: torch.Tensor) -> torch.Tensor | None:
+    """The components of a number of the dtype, if they are finite."""
+    finite = math.fsum(map(abs, made)) <= torch.finfo(like.dtype).max
+    return torch.tensor(made, dtype=like.dtype, device=_CPU) if finite else None
+
+
+def _over_number(func: Function, a: Any, x: DecomposedTensor) -> Any:
+    """A constant number over an ordinary one that nobody differentiates, as `_numbers`; NotImplemented of others."""
+    value, residual, components = x.value, x.residual, x.components
+    graph = value.requires_grad or residual.requires_grad or components.requires_grad
+    if value.ndim or not value.is_cpu or graph or components.numel() > HANDFUL:
         return NotImplemented
-    components = torch.tensor(made, dtype=torch.float64, device=_CPU)
-    return built(func(a.value, b.value), func(a.residual, b.residual), components, labels)
+    is_number = not isinstance(a, torch.Tensor) or (a.is_cpu and not a.ndim and a.dtype is value.dtype)
+    if not is_number or getattr(a, "requires_grad", False):
+        return NotImplemented
+    number, b, t = float(a), value.item(), residual.item()
+    if not b or not t:
+        return NotImplemented
+    steep = 1 / b / t
+    if not (abs(number) <= STEEP and abs(steep) <= STEEP):
+        return NotImplemented
+    made = _row([c * (-number * steep) for c in components.tolist()], value)
+    return NotImplemented if made is None else built(func(a, value), func(a, residual), made, x.labels)
 
 
 def product(func: Function, args: Sequence[Any]) -> Any:
@@ -191,8 +218,12 @@ def quotient(func: Function, args: Sequence[Any]) -> Any:
             a, b, r, t = ends
             at, over, steep = (a + r) / 2, (1 / b + 1 / t) / 2, 1 / b / t
             moderate = abs(at) <= STEEP and abs(over) <= STEEP and abs(steep) <= STEEP
-            if moderate and 4 * over * over <= _EVEN * abs(steep):
+            if moderate and 4 * over * over <= _EVEN[x.value.dtype] * abs(steep):
                 return _weighted(func, x, other, over, -at * steep)
+    elif settings.get().rule == "affine" and is_ordinary(other) and (type(x) in _NUMBERS or type(x) in FACTORS):
+        made = _over_number(func, x, other)
+        if made is not NotImplemented:
+            return made
     pair = pair_of(args, apart=True)
     if pair is None:
         return NotImplemented
@@ -228,7 +259,7 @@ def _is_even(pair: Pair, before: torch.Tensor, inverse: torch.Tensor, steepness:
     if not (size <= STEEP and -STEEP <= least and most <= STEEP):
         return False
     least = max(least, -most)  # the least magnitude, or less than zero
-    return 4 * size * size <= (half_of_digits(steepness.dtype) - 3) * least or keeps_digits(pair.values[1], before)
+    return 4 * size * size <= _EVEN[steepness.dtype] * least or keeps_digits(pair.values[1], before)
 
 
 def _finite(pair: Pair, func: Function, components: torch.Tensor) -> Any:

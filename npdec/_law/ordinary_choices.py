@@ -16,17 +16,16 @@ from npdec._decomposed.size_warnings import STEEP, has_few_digits, warn_of_digit
 from npdec._decomposed.tensor import DecomposedTensor, Labels, align, places_of, union
 from npdec._law.all_components import current as chunk
 from npdec._law.all_components import need_all
+from npdec._law.of_few import FEW, ROUNDINGS, larger_of_few, listed, repeated, shares_of_few, tensor_of
 from npdec._law.ordinary import Form, built, has_elements, is_moderate, is_ordinary, made_of, single
-from npdec._law.ordinary_pairs import is_constant, pair_of
-from npdec._law.secant_of_few import listed
+from npdec._law.ordinary_pairs import Pair, is_constant, pair_of
 from npdec._torch.tracing import name_of
 
 __all__ = ["chosen", "compared", "condition_of", "is_condition", "larger", "stepwise", "stepwise_instead"]
 
 Function = Callable[..., Any]
 _as_subclass = torch.Tensor.as_subclass
-_FEW = 64  # components of all elements that Python goes through sooner than torch
-_ROUNDINGS = 32  # between a step and the sum of its components (npdec._law.jumps)
+_WITH_FEW_DIGITS = frozenset(filter(has_few_digits, (torch.float32, torch.float64)))
 
 
 def larger(sign: int) -> Form:
@@ -38,6 +37,14 @@ def _larger(sign: int, func: Function, args: Sequence[Any]) -> Any:
     pair = pair_of(args, apart=True)
     if pair is None or not all(isinstance(value, torch.Tensor) for value in pair.values):
         return NotImplemented
+    few = _ends_of_few(pair, pair.like.value)
+    if few is not None:
+        shares = larger_of_few(sign, few)
+        if shares is None:
+            return NotImplemented
+        like = pair.like.value
+        terms = [c * tensor_of(its, like) for c, its in zip(pair.components, shares, strict=True) if c is not None]
+        return pair.made(func, terms[0] if len(terms) == 1 else pair.together(*terms))
     gap, before = (torch.sub(*ends) for ends in (pair.values, pair.residuals))
     if sign < 0:
         gap, before = gap.neg(), before.neg()
@@ -59,6 +66,18 @@ def _larger(sign: int, func: Function, args: Sequence[Any]) -> Any:
     return pair.made(func, terms[0] if len(terms) == 1 else pair.together(*terms))
 
 
+def _ends_of_few(pair: Pair, value: torch.Tensor) -> list[Any] | None:
+    """The numbers of both arguments at the value and at the residual, where there are few, and no graph."""
+    shape, count = value.shape, value.numel()
+    if not 0 < count <= FEW or pair.like.value.shape != shape:
+        return None
+    for components in pair.components:
+        if components is not None and (components.requires_grad or components.numel() > FEW):
+            return None
+    made = [repeated(end, count) for end in (*pair.values, *pair.residuals)]
+    return None if None in made else made
+
+
 def compared(func: Function, args: Sequence[Any]) -> Any:
     """A comparison: a step of the difference of the two sides, shared as `npdec._law.jumps` shares it."""
     here = settings.get()
@@ -67,18 +86,32 @@ def compared(func: Function, args: Sequence[Any]) -> Any:
         return NotImplemented
     value, residual = func(*pair.values), func(*pair.residuals)
     first, second = pair.components
-    if value.shape == residual.shape and torch.equal(value, residual):
+    few = None
+    count = value.numel()
+    before = repeated(residual, count) if 0 < count <= FEW and value.is_cpu else None
+    if before is None:
+        still = value.shape == residual.shape and torch.equal(value, residual)
+    else:
+        jumps = list(map(operator.sub, listed(value), before))
+        still = not any(jumps)
+        few = None if still else _ends_of_few(pair, value)
+    if still:
         nothing = pair.like.components.new_zeros((len(pair.labels), *value.shape))
         return condition_of(value, residual, nothing, pair.labels)
-    dtype = pair.like.value.dtype
-    jump = value.to(dtype) - residual.to(dtype)
     if first is None or second is None:
         components = second if first is None else first
     else:
         components = pair.together(first, -second)
     assert components is not None
-    step = (pair.values[0] - pair.values[1]) - (pair.residuals[0] - pair.residuals[1])
-    made = _shared(jump, -step if first is None else step, components)
+    if few is not None:
+        sign = -1 if first is None else 1
+        steps = [sign * ((a - b) - (c - d)) for a, b, c, d in zip(*few, strict=True)]
+        made = shares_of_few(jumps, steps, components, value)
+    else:
+        dtype = pair.like.value.dtype
+        jump = value.to(dtype) - residual.to(dtype)
+        step = (pair.values[0] - pair.values[1]) - (pair.residuals[0] - pair.residuals[1])
+        made = _shared(jump, -step if first is None else step, components)
     return NotImplemented if made is None else condition_of(value, residual, made, pair.labels)
 
 
@@ -93,21 +126,17 @@ def _shared(
         need_all()
     graph = components.requires_grad or jump.requires_grad or step.requires_grad
     count = components.shape[0] * jump.numel()
-    if 0 < count <= _FEW and jump.shape == step.shape and components.is_cpu and not graph:
-        every = components if components.numel() == count else components.expand(components.shape[0], *jump.shape)
-        found = _multiplier_of_few(jump, step, every, size)
-        if found is None:
-            return None
-        made = components * found
-        return made if math.isfinite(made.sum().item()) else None
+    if 0 < count <= FEW and jump.shape == step.shape and components.is_cpu and not graph:
+        sizes = None if size is None else size.reshape(-1).tolist()
+        return shares_of_few(jump.reshape(-1).tolist(), step.reshape(-1).tolist(), components, jump, sizes)
     given = components.detach()
     total, gross = given.sum(0), given.abs().sum(0)
     info, still = torch.finfo(jump.dtype), jump == 0
     eps = info.eps
-    known = (step - total).abs() <= _ROUNDINGS * eps * gross  # of what rounding alone has moved the general way knows
+    known = (step - total).abs() <= ROUNDINGS * eps * gross  # of what rounding alone has moved the general way knows
     known &= total.abs() > max(1 / STEEP, eps**0.5) * gross
     if size is not None and components.shape[0] == 1:
-        known &= total.abs() > _ROUNDINGS * eps * size
+        known &= total.abs() > ROUNDINGS * eps * size
     if not bool((known | (still if size is None else still & (gross == 0))).all()):
         return None
     if step.requires_grad:  # which has the graph of what the components add up to
@@ -119,35 +148,6 @@ def _shared(
             return None
     made = components * multiplier
     return made if math.isfinite(made.sum().item()) else None
-
-
-def _multiplier_of_few(
-    jump: torch.Tensor, step: torch.Tensor, components: torch.Tensor, size: torch.Tensor | None
-) -> torch.Tensor | None:
-    """What each component of an element is multiplied with, on the host, sooner than by one call of torch
-    for each step: as `_shared` finds it; None where it finds none."""
-    info, count = torch.finfo(components.dtype), components.shape[0]
-    flat = jump.ndim == 1
-    columns = zip(*(components if flat else components.reshape(count, -1)).tolist(), strict=True)
-    moves, lengths = (jump, step) if flat else (jump.reshape(-1), step.reshape(-1))
-    sizes = None if size is None else (size if flat else size.reshape(-1)).tolist()
-    multipliers = []
-    for i, (move, length, column) in enumerate(zip(moves.tolist(), lengths.tolist(), columns, strict=True)):
-        total, gross = sum(column), sum(map(abs, column))
-        known = abs(length - total) <= _ROUNDINGS * info.eps * gross
-        known = known and abs(total) > max(1 / STEEP, info.eps**0.5) * gross
-        if sizes is not None and count == 1:
-            known = known and abs(total) > _ROUNDINGS * info.eps * sizes[i]
-        if move:
-            if not known or not info.tiny / info.eps <= abs(move / total) <= info.max * info.eps:
-                return None
-            multipliers.append(move / total)
-        elif known or sizes is None or not gross:
-            multipliers.append(0.0)
-        else:
-            return None
-    made = torch.tensor(multipliers, dtype=components.dtype)
-    return made if flat else made.reshape(jump.shape)
 
 
 def condition_of(value: torch.Tensor, residual: torch.Tensor, components: torch.Tensor, labels: Labels) -> Any:
@@ -185,8 +185,17 @@ def stepwise(
     boolean = value.dtype is torch.bool
     if here.frozen_conditions if boolean else value.dtype is not dtype:
         return NotImplemented
-    jump, step = value.to(dtype) - residual.to(dtype), x.value - x.residual
-    made = _shared(jump, step, x.components, None if boolean else x.value.abs() + x.residual.abs())
+    after, before = x.value, x.residual
+    few, count = [after, before, residual], value.numel()
+    ends = [repeated(end, count) for end in few] if 0 < count <= FEW else [None]
+    if None in ends or x.components.requires_grad or x.components.numel() > FEW:
+        jump, step = value.to(dtype) - residual.to(dtype), after - before
+        made = _shared(jump, step, x.components, None if boolean else after.abs() + before.abs())
+    else:
+        a, b, its = (end or () for end in ends)
+        jumps, steps = list(map(operator.sub, listed(value), its)), list(map(operator.sub, a, b))
+        sizes = None if boolean else [abs(u) + abs(w) for u, w in zip(a, b, strict=True)]
+        made = shares_of_few(jumps, steps, x.components, value, sizes)
     if made is None:
         return NotImplemented
     return condition_of(value, residual, made, x.labels) if boolean else made_of(value, residual, made, x)
@@ -214,7 +223,7 @@ def _of_two(shares: Function, func: Function, args: Sequence[Any]) -> Any:
         return NotImplemented
     made = pair.together(of_x, of_y)
     gross = by_x.abs() + by_y.abs()
-    if has_few_digits(value.dtype) or not torch.linalg.vector_norm(gross).item() <= STEEP:
+    if value.dtype in _WITH_FEW_DIGITS or not torch.linalg.vector_norm(gross).item() <= STEEP:
         warn_of_digits(name_of(func), gross, made, value, residual, reverse=False)
     return built(value, residual, made, pair.labels)
 
@@ -276,10 +285,10 @@ def chosen(func: Function, args: Sequence[Any]) -> Any:
 def _are_few(parts: Sequence[DecomposedTensor], x: torch.Tensor, y: torch.Tensor) -> bool:
     """Whether the tensors have few components on the host, and there is no graph."""
     shape = parts[0].value.shape
-    if not parts[0].value.is_cpu or x.shape != shape or y.shape != shape or not 0 < x.numel() <= _FEW:
+    if not parts[0].value.is_cpu or x.shape != shape or y.shape != shape or not 0 < x.numel() <= FEW:
         return False
     for part in parts:
-        if part.components.numel() > _FEW or part.components.requires_grad:
+        if part.components.numel() > FEW or part.components.requires_grad:
             return False
         if part.value.requires_grad or part.residual.requires_grad:
             return False

@@ -16,7 +16,7 @@ from npdec._impl._storage import shares_memory
 from npdec._law import ordinary_reverse
 from npdec._law.ordinary import FEW, Form, built, is_ordinary, made_of, rows_of
 
-__all__ = ["contiguous", "each", "like_another", "of_each", "of_one"]
+__all__ = ["cast", "cast_to", "clone", "contiguous", "each", "element", "like_another", "of_each", "of_one"]
 
 Function = Callable[..., Any]
 
@@ -38,6 +38,45 @@ def of_each(traits: int) -> Form:
 
 
 each = of_each(0)
+
+
+def clone(func: Function, args: Sequence[Any], options: dict[str, Any] | None = None) -> Any:
+    """A copy, of which the value lies in memory as is asked for."""
+    x = args[0]
+    if len(args) != 1 or not is_ordinary(x):
+        return NotImplemented
+    return built(func(x.value, **(options or {})), func(rows_of(x)), func(x.components), x.labels)
+
+
+def cast(func: Function, args: Sequence[Any], options: dict[str, Any] | None = None) -> Any:
+    """The method `to`, of a dtype."""
+    if options is None:
+        return _cast(args[0], args[1]) if len(args) == 2 else NotImplemented
+    return _cast(args[0], options["dtype"]) if len(args) == len(options) == 1 and "dtype" in options else NotImplemented
+
+
+def cast_to(dtype: torch.dtype) -> Form:
+    """The form of a method that casts to a dtype."""
+
+    def form(func: Function, args: Sequence[Any]) -> Any:
+        return _cast(args[0], dtype) if len(args) == 1 else NotImplemented
+
+    return form
+
+
+def _cast(x: Any, dtype: Any) -> Any:
+    """x in another real dtype; itself, as torch gives it, where it is of that already."""
+    if type(x) is DecomposedTensor and x.value.dtype is dtype:
+        return x
+    if not (dtype is torch.float64 or dtype is torch.float32) or not is_ordinary(x):
+        return NotImplemented
+    return built(x.value.to(dtype=dtype), rows_of(x).to(dtype=dtype), x.components.to(dtype=dtype), x.labels)
+
+
+def element(x: DecomposedTensor, key: tuple[int, ...]) -> Any:
+    """The element of an ordinary tensor that has as many axes, in memory of its own."""
+    components = x.components[(slice(None), *key)]
+    return built(x.value[key].clone(), x.residual[key].clone(), components.clone(), x.labels)
 
 
 def contiguous(func: Function, args: Sequence[Any]) -> Any:

@@ -26,9 +26,11 @@ _as_subclass = torch.Tensor.as_subclass
 def is_ordinary(x: Any) -> bool:
     """Whether a tensor is one in reverse mode, of real numbers in single or double precision, while graphs are made of
     what is computed and nothing looks closely."""
-    if type(x) is not DecomposedTensor or not x.reverse or x.kept is not None or x.origin is not None:
+    if type(x) is not DecomposedTensor or not x.reverse or x.kept is not None:
         return False
-    value = x.value
+    value, origin = x.value, x.origin
+    if origin is not None and origin.is_near:
+        return False
     return (
         type(value) is torch.Tensor
         and value.dtype in (torch.float64, torch.float32)

@@ -10,8 +10,8 @@ import torch
 
 from npdec._decomposed.axes import narrowed
 from npdec._impl.slopes_impl import power
+from npdec._law.of_few import CLOSED, HANDFUL, POLYNOMIALS, listed, power_of_few, slopes_of_few
 from npdec._law.secant import KEPT, quick_slope
-from npdec._law.secant_of_few import CLOSED, HANDFUL, listed, slopes_of_few
 
 __all__ = ["ordinary_slope"]
 
@@ -37,13 +37,17 @@ def ordinary_slope(
     else:
         fr = f(narrowed(r, r.ndim)).expand(x.shape)
     handful = fx.numel() <= HANDFUL
-    if handful and exponent is None and (closed is None or others or closed in CLOSED):
-        few = slopes_of_few(None if others else closed, None if others else function, traits, KEPT, x, r, fx, fr)
+    raises = type(exponent) is int or type(exponent) is float
+    if raises and exponent in POLYNOMIALS:
+        on_host = handful and fx.is_cpu
+        polynomial = power_of_few(exponent, x, r) if on_host else power(exponent, x, r)
+        if polynomial is not None and (on_host or bool(torch.isfinite(polynomial).all())):
+            return fx, fr, polynomial, None
+    if handful and (exponent is None or raises) and (closed is None or others or closed in CLOSED):
+        known = None if others or exponent is not None else function
+        few = slopes_of_few(None if others else closed, known, traits, KEPT, x, r, fx, fr)
         if few is not None:
             return fx, fr, few, None
-    polynomial = None if exponent is None else power(exponent, x, r)
-    if polynomial is not None and bool(torch.isfinite(polynomial).all()):
-        return fx, fr, polynomial, None
     step = x - r
     if closed is not None and not others:
         multiplier = closed(step, fx, fr)

@@ -109,23 +109,20 @@ def __call__(self, x1=_NoValue, x2=_NoValue, /, *more, out=_NoValue, **options):
             return out
         except RuntimeError:  # memory that overlaps in part: nothing was written
             pass
-    if type(x1) is _Array and out is _NoValue and not options:
+    if (type(x1) is _Array or (type(x1) in _carried and not _tracing())) and out is _NoValue and not options:
         d = x1._d
         if d in _arrays and x1._t.is_cpu and not _devices.used:
             n = _beside(x2._n if type(x2) in _hosts and x2._d is d and not _tracing() else x2, d)
             if n is not None:
                 return _wrap(_torch(x1._t, n))
-    elif type(x2) is _Array and out is _NoValue and not options:
+            if type(x1) in _carried and type(x2) in _carried and x2._d is d:
+                return _wrap(_torch(x1._t, x2._t))
+    elif (type(x2) is _Array or (type(x2) in _carried and not _tracing())) and out is _NoValue and not options:
         d = x2._d
         if d in _arrays and x2._t.is_cpu and not _devices.used:
             n = _beside(x1._n if type(x1) in _hosts and x1._d is d and not _tracing() else x1, d)
             if n is not None:
                 return _wrap(_torch(n, x2._t))
-    if type(x1) in _carried and out is _NoValue and not options and x1._d in _arrays and not _tracing():
-        if type(x2) in _carried and x1._d is x2._d:
-            return _wrap(_torch(x1._t, x2._t))
-        if type(x2) is float and x1._d is _float64 and not _devices.used and x1._t.is_cpu:
-            return _wrap(_torch(x1._t, _double(x2)))
     return self._general((x1, x2), out, more, options)
 """,
 }
@@ -155,7 +152,7 @@ def operator(self, other):
 """,
     "reflected": """
 def operator(self, other):
-    if type(self) is _Array and (type(other) is float or type(other) is int):
+    if (type(self) is _Array or type(self) in _carried) and (type(other) is float or type(other) is int):
         return _function(other, self)
     return _function._operate((other, self)) if _accepts(self, other) else _beside(_function, self, other, True)
 """,

@@ -342,7 +342,6 @@ def make_ufunc(kernel: Callable[..., Any], spec: Spec, parameters: tuple[Paramet
         "_calls": (number_calls.Calls if len(parameters) == 1 else number_calls.CallsBeside)(spec),
         "_fp_state": fp_state,
         "_beside": dtypes_impl.kept_beside,
-        "_double": functools.partial(dtypes_impl.kept, dtype=torch.float64),
         "_int64": torch.int64,
         "_devices": _devices,
         "_arrays": fp_state.guarded(arrays),

@@ -16,8 +16,9 @@ from npdec._decomposed.tensor import DecomposedTensor, carries
 from npdec._impl.torch_refused_impl import REFUSED
 from npdec._impl.torch_special_impl import BESSEL, POLYNOMIALS, spherical_j0
 from npdec._law import law
-from npdec._law.ordinary import instead, kept_dtype
-from npdec._law.ordinary_linear import contiguous, of_each
+from npdec._law.ordinary import instead
+from npdec._law.ordinary_linear import cast as ordinary_cast
+from npdec._law.ordinary_linear import cast_to, clone, contiguous
 from npdec._rules.by_formula import by_formula, own_numbers, pointwise, value_of
 from npdec._rules.conditions import cast
 from npdec._rules.rule import ClosedForm, rule
@@ -26,16 +27,18 @@ from npdec._torch.functorch import mapped
 from npdec._torch.tracing import tracing
 
 Function = Callable[..., Any]
-_COPY = Trait.ELEMENTWISE | Trait.EACH | Trait.FRESH
+_CAST = Trait.ELEMENTWISE | Trait.EACH | Trait.CAST
 
 
 # -- casts and layouts -------------------------------------------------------------------------------------------------
 
 
-@rule("to", traits=Trait.ELEMENTWISE | Trait.EACH | Trait.CAST, short=kept_dtype, discrete=True)
-@rule("double float half bfloat16 type", traits=Trait.ELEMENTWISE | Trait.EACH | Trait.CAST, discrete=True)
+@rule("to", traits=_CAST, short=ordinary_cast, discrete=True)
+@rule("double", traits=_CAST, short=cast_to(torch.float64), discrete=True)
+@rule("float", traits=_CAST, short=cast_to(torch.float32), discrete=True)
+@rule("half bfloat16 type", traits=_CAST, discrete=True)
 @rule("contiguous", traits=Trait.EACH | Trait.CAST, short=contiguous, discrete=True)
-@rule("clone", traits=_COPY, short=of_each(_COPY), discrete=True)
+@rule("clone", traits=Trait.ELEMENTWISE | Trait.EACH | Trait.FRESH, short=clone, discrete=True)
 @rule("cdouble cfloat chalf cpu cuda int long short char byte bool", discrete=True)
 def _formatted(func: Function, x: Any, *rest: Any, **named: Any) -> Any:
     """Casts and copies: the layout in memory that is asked for is the value's."""

@@ -14,9 +14,11 @@ from typing import Any
 import torch
 
 from npdec._core.tracebacks import met
-from npdec._decomposed.registry import Trait, rows
+from npdec._decomposed.registry import rows
 from npdec._decomposed.tensor import DecomposedTensor
-from npdec._law.ordinary import is_observed
+from npdec._law.ordinary import is_observed, is_ordinary, of_the_value
+from npdec._law.ordinary_linear import element
+from npdec._law.overrides_scope import current as watched
 from npdec._torch.tracing import direct, tracing
 
 __all__ = ["install"]
@@ -31,18 +33,47 @@ _is_asked, _modes = torch._C._is_torch_function_enabled, torch._C._len_torch_fun
 
 def install() -> None:
     """Give the class the methods. Those of two arguments in exchanged order stay torch's, which Python asks first."""
+    DecomposedTensor._element = _element
     for name in dir(torch.Tensor):
         own = getattr(torch.Tensor, name)
         function = own if name not in _OPERATORS else getattr(torch.Tensor, _OPERATORS[name])
         row = rows.get(function) if callable(own) else None
-        if row is None or row.short is None or row.traits & Trait.BLIND or name.startswith("__r"):
+        if row is None or row.short is None or name.startswith("__r"):
             continue
         if name not in vars(DecomposedTensor):
-            method = _operator(own, function) if name in _OF_TWO else _method(own, function)
+            if row.short is of_the_value:
+                method = _blind(name, own)
+            else:
+                method = _operator(own, function) if name in _OF_TWO else _method(own, function)
             method.__name__, method.__qualname__ = name, f"{DecomposedTensor.__qualname__}.{name}"
             method.__doc__ = f"`torch.Tensor.{name}`, which see, of a decomposed tensor.\n\n:meta private:"
             setattr(DecomposedTensor, name, method)
             direct.add(name)
+
+
+def _element(self: DecomposedTensor, key: tuple[int, ...]) -> Any:
+    """`self[key].clone()`, of as many ints as there are axes."""
+    if is_observed() or not _is_asked() or _modes() or tracing() or not is_ordinary(self):
+        return self[key].clone()
+    return element(self, key)
+
+
+def _blind(name: str, own: Function) -> Function:
+    """A method that looks at no number."""
+
+    def method(self: DecomposedTensor, *args: Any, **kwargs: Any) -> Any:
+        if args or kwargs or watched.get() is not None or not _is_asked() or _modes() or tracing():
+            if name != "is_contiguous" or not _is_asked():
+                return own(self, *args, **kwargs)
+            # It asks with the method of the class, this one, where the others ask with torch's own:
+            # https://github.com/pytorch/pytorch/blob/v2.13.0/tools/autograd/templates/python_variable_methods.cpp
+            return torch.overrides.handle_torch_function(own, (self,), self, *args, **kwargs)
+        try:
+            return own(self.value)
+        except Exception as error:
+            raise met(error)  # noqa: B904
+
+    return method
 
 
 def _method(own: Function, function: Function) -> Function:

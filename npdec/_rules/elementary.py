@@ -169,14 +169,13 @@ def _extremum_along(sign: int) -> Function:
         """amax, amin: over one axis, several, or all."""
         if not x.ndim:
             return x.clone()
-        if dim is None or isinstance(dim, (tuple, list)):
-            axes = tuple(dim) if dim else tuple(range(x.value.ndim))
-            axes = tuple(a % x.value.ndim for a in axes)
-            kept = [a for a in range(x.value.ndim) if a not in axes]
-            shape = [x.value.shape[a] for a in kept]
-            flat = x.permute((*kept, *axes)).reshape([*shape, math.prod([x.value.shape[a] for a in axes])])
-        else:
-            flat = x.movedim(dim, -1)
+        shape, ndim = x.value.shape, x.value.ndim
+        given = (dim,) if isinstance(dim, int) else dim or range(ndim)
+        axes = [axis % ndim for axis in given]
+        order = [axis for axis in range(ndim) if axis not in axes] + axes
+        flat = x if order == sorted(order) else x.permute(order)
+        if len(axes) > 1:
+            flat = flat.reshape([*[shape[axis] for axis in order[: -len(axes)]], math.prod([shape[a] for a in axes])])
         value = func(x.value, dim, keepdim)
         result = routed(flat, -1, sign, value if not keepdim else value.reshape(flat.value.shape[:-1]), False)
         return result.reshape(tuple(value.shape)) if keepdim else result

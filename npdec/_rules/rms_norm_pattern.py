@@ -37,6 +37,11 @@ class Origin(NamedTuple):
     version: int
     eps: float = 0.0
 
+    @property
+    def is_near(self) -> bool:
+        """Whether its functions have to be looked at: of what is wider or a square, only the mean is."""
+        return self.kind not in (_WIDER, _SQUARE)
+
     def holds(self) -> bool:
         """Whether the tensor is still what it was."""
         return tracing() or self.version == _version(self.of)
@@ -65,15 +70,12 @@ def _second(args: Sequence[Any], kwargs: dict[str, Any], name: str) -> Any:
 
 
 def _cast(rule: Function, func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-    made = rule(func, args, kwargs)
-    x = args[0]
-    if (
-        isinstance(made, DecomposedTensor)
-        and isinstance(x, DecomposedTensor)
-        and made.dtype.itemsize > x.dtype.itemsize
-    ):
-        return _remember(made, _WIDER, x)
-    return made
+    return _widened(rule(func, args, kwargs), args[0])
+
+
+def _widened(made: Any, x: Any) -> Any:
+    known = isinstance(made, DecomposedTensor) and isinstance(x, DecomposedTensor)
+    return _remember(made, _WIDER, x) if known and made.dtype.itemsize > x.dtype.itemsize else made
 
 
 def _power(rule: Function, func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
@@ -210,10 +212,9 @@ def watch() -> None:
         wrap(targets, partial(Watched, made))
         for function in targets:
             row = rows[function]
-            # What has an origin is not answered in the short way, nor are casts to wider dtypes.
-            if row.short is not None and made in (_power, _square, _times):
-                short = _raised if made is _power else _squared
-                rows[function] = replace(row, short=partial(short, row.short), options=False)
+            form = _SHORT.get(made)
+            if row.short is not None and form is not None:
+                rows[function] = replace(row, short=partial(form, row.short), options=row.options and made is _cast)
 
 
 def _raised(short: Function, func: Function, args: Sequence[Any]) -> Any:
@@ -228,3 +229,19 @@ def _squared(short: Function, func: Function, args: Sequence[Any]) -> Any:
     """The short way of a square, and of a product, which may be one."""
     made = short(func, args)
     return _remember(made, _SQUARE, args[0]) if args[0] is args[-1] and made is not NotImplemented else made
+
+
+def _averaged(short: Function, func: Function, args: Sequence[Any]) -> Any:
+    """The short way of a mean, which may be one of squares."""
+    return NotImplemented if _origin(args[0], _SQUARE) is not None else short(func, args)
+
+
+def _cast_shortly(short: Function, func: Function, args: Sequence[Any], options: dict[str, Any] | None = None) -> Any:
+    """The short way of a cast, which may be to a wider dtype."""
+    return _widened(short(func, args, options) if options else short(func, args), args[0])
+
+
+# The short ways of those whose results are remembered. What is known of a tensor beyond is no ordinary one.
+_SHORT: dict[Function, Function] = {
+    _power: _raised, _square: _squared, _times: _squared, _mean: _averaged, _cast: _cast_shortly
+}  # fmt: skip

@@ -1,6 +1,7 @@
 """Reading and writing by all ordinary keys, in all dtypes, and in place: as NumPy, and whole or not at all."""
 
 import itertools
+import math
 import operator
 
 import numpy
@@ -43,6 +44,9 @@ KEYS = {
     "mask of rows": lambda a: a([True, False, True, False], "bool"),
     "mask that does not fit": lambda a: a([True, False], "bool"),
     "too many": lambda a: (0, 0, 0),
+    "too many behind indices": lambda a: (slice(None), a([0, 1]), slice(None)),
+    "too many indices behind a slice": lambda a: (slice(None), a([0, 1]), a([0, 1])),
+    "too many beside dots": lambda a: (a([0, 1]), ..., slice(None), slice(None)),
     "list with one twice": lambda a: [2, 0, 2],
     "list out of bounds": lambda a: [0, 4],
     "list of booleans": lambda a: [True, False, False, True],
@@ -306,3 +310,40 @@ def test_what_arrays_choose_lies_in_memory_as_numpys(name, layout):
     found = LAYOUTS[layout](npdec.array(x))[key(npdec.array)]
     numpy.testing.assert_array_equal(found.tensor.numpy(), expected)
     assert found.strides == expected.strides
+
+
+_ITEMS = [
+    slice(None), slice(None, None, 2), slice(1, None), slice(None, None, -1), None, Ellipsis, 0, 1, True, [], [0, 1],
+    [-1, 0, 1], [[0], [1]], [True, False], ("array", [0, 1]), ("array", [[0, 1], [1, 0]]), ("array", [True, False]),
+    ("array", [[True, False, True], [False, True, True]]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", turns(range(8), 0, 4))
+def test_drawn_keys(seed):
+    numbers = numpy.random.default_rng(seed)
+
+    def outcome(f):
+        try:
+            return f()
+        except Exception as error:
+            return type(error)
+
+    def written(array, key):
+        array[key] = 7
+        return array.tolist()
+
+    for _ in range(400):
+        shape = [(), (3,), (2,), (2, 3), (2, 2, 3), (3, 2, 2, 2), (0, 2)][numbers.integers(0, 7)]
+        drawn = [_ITEMS[i] for i in numbers.integers(0, len(_ITEMS), numbers.integers(1, len(shape) + 3))]
+        keys = [tuple(m.array(i[1]) if type(i) is tuple else i for i in drawn) for m in (numpy, npdec)]
+        given = numpy.arange(float(math.prod(shape))).reshape(shape)
+        arrays = given, npdec.reshape(npdec.arange(float(math.prod(shape))), shape)
+        theirs, ours = (outcome(lambda x=x, k=k: x[k].tolist()) for x, k in zip(arrays, keys, strict=True))
+        assert ours == theirs, (shape, drawn)
+        if given.size:
+            x = npdec.decompose(arrays[1] * 1)
+            made = outcome(lambda x=x, k=keys[1]: x[k].value.tolist())
+            assert made == theirs, (shape, drawn)
+        theirs, ours = (outcome(lambda x=x, k=k: written(x, k)) for x, k in zip(arrays, keys, strict=True))
+        assert ours == theirs, (shape, drawn)

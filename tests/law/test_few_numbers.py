@@ -260,6 +260,77 @@ def test_jumps_are_shared_as_among_many(dtype):
         same(f(x), f(torch.cat([x] * 20))[:4])
 
 
+ONE = {
+    "**2": lambda t: t**2, "**3": lambda t: t**3, "**4.0": lambda t: t**4.0, "**-1": lambda t: t**-1,
+    "abs**0.5": lambda t: t.abs() ** 0.5, "pow of a tensor": lambda t: torch.pow(t, torch.tensor(2.0, dtype=t.dtype)),
+    "2**": lambda t: 2.0**t, "1/": lambda t: 1.0 / t, "tensor/": lambda t: torch.tensor(-3.0, dtype=t.dtype) / t,
+    "/ itself": lambda t: t / (t + 7), "* itself": lambda t: t * (t + 7), "exp": torch.exp, "tanh": torch.tanh,
+    "sigmoid": torch.sigmoid, "abs": torch.abs, "relu": torch.relu, "floor": torch.floor, "round": torch.round,
+    "remainder": lambda t: torch.remainder(t, 0.75), "fmod": lambda t: torch.fmod(t, t + 7),
+    "maximum": lambda t: torch.maximum(t, t.new_tensor(0.5)), "minimum": lambda t: torch.minimum(t, t * 0.5 + 0.25),
+    "where": lambda t: torch.where(t > 0.5, t, -2 * t), "> 0.5": lambda t: t > 0.5, "0.5 >": lambda t: 0.5 > t,
+    "0.5 <=": lambda t: t.new_tensor(0.5) <= t, "double": lambda t: t.double() + 1, "float": lambda t: t.float() * 3,
+    "to": lambda t: t.to(torch.float32) - 1, "clone": lambda t: t.clone(memory_format=torch.contiguous_format),
+    "a square and more": lambda t: t * t + 1, "a mean of squares": lambda t: (t * t).reshape(-1, 1).mean(-1),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", ONE)
+def test_a_number_has_what_it_has_among_many(name, dtype):
+    t, f = row(dtype), ONE[name]
+    many = f(torch.cat([t] * 20))
+    made = [f(t), *[f(t[i]) for i in range(4)], f(t.reshape(2, 2)).reshape(-1)]
+    for few, general in zip(made, [many[:4], *[many[i] for i in range(4)], many[:4]], strict=True):
+        if general.value.dtype is torch.bool:
+            assert few.value.tolist() == general.value.tolist()
+            assert few.residual.tolist() == general.residual.tolist()
+            eps = torch.finfo(dtype).eps
+            numpy.testing.assert_allclose(
+                few.components.reshape(4, -1), general.components.reshape(4, -1), rtol=4 * eps
+            )
+        else:
+            same(few.reshape(-1), general.reshape(-1), digits=64)
+
+
+def test_numbers_that_are_not_finite_or_do_not_move():
+    with pytest.warns(np.exceptions.DecompositionWarning):
+        assert not bool(torch.isfinite((1.0 / row(v=[1.0], r=[0.0]))[0].components).all())
+    still = row(v=[2.0, 3.0], r=[2.0, 1.0])
+    for f in (lambda t: t**2, lambda t: t**0.5, lambda t: 1 / t, torch.floor, lambda t: t > 2.5):
+        assert float(f(still)[0].components.abs().max()) == float(f(still[0]).components.abs().max()) == 0
+    huge = row(torch.float32, v=[3e38, 1.0], r=[1.0, 0.5])
+    assert (huge[0] * 1.5).value == math.inf
+    assert torch.maximum(huge[0], huge[1]).value == huge.value[0]
+
+
+@pytest.mark.parametrize("name", ["dim", "numel", "is_contiguous", "stride", "size", "is_floating_point"])
+def test_methods_that_look_at_no_number(name):
+    t = row()
+    wanted = getattr(t.value, name)()
+    assert getattr(t, name)() == wanted
+    with Looking() as mode:
+        assert getattr(t, name)() == wanted
+    assert name in mode.seen
+    with np.check_completeness():
+        assert getattr(t, name)() == wanted
+    assert torch.stack([t, t]).mT.is_contiguous(memory_format=torch.contiguous_format) is False
+    assert t.size(0) == 4
+
+
+def test_an_element_has_memory_of_its_own():
+    x = np.asarray(torch.stack([row(), row() * 2]))
+    element, view = x[1, -1], x[1]
+    x[1, 3] = 9.0
+    assert element.value == 0.5
+    assert view[3].value == 9
+    assert element.components.tolist() == [0, 0, 0, 0.25]
+    assert not view[3].components.any()
+    for key in ((2, 0), (0, 4), (0, -5), 2**70):
+        with pytest.raises(IndexError):
+            x[key]
+
+
 # -- views -------------------------------------------------------------------------------------------------------------
 
 

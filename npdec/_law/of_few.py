@@ -1,0 +1,201 @@
+"""The slopes of pointwise functions, and the shares of jumps and of the larger of two, of a handful of numbers: on the
+host, sooner than one call of torch for each step.
+
+They are found as `npdec._law.secant` and `npdec._law.ordinary_choices` find them, which find the others: where a number
+is not finite, or something has to be said of a slope, or a difference has lost digits and there is no closed form.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+
+from npdec._decomposed.registry import Trait, close_of
+from npdec._decomposed.size_warnings import STEEP, STEEPEST
+from npdec._impl import slopes_impl
+from npdec._law.all_components import current as chunk
+from npdec._law.all_components import need_all
+
+__all__ = [
+    "CLOSED", "FEW", "HANDFUL", "POLYNOMIALS", "ROUNDINGS", "larger_of_few", "listed", "power_of_few", "repeated",
+    "shares_of_few", "slopes_of_few", "tensor_of",
+]  # fmt: skip
+
+Numbers = Sequence[float]
+FEW = 64  # components of all elements that Python goes through sooner than torch
+ROUNDINGS = 32  # between a step and the sum of its components (npdec._law.jumps)
+HANDFUL = 16  # numbers that Python goes through sooner
+_LONGEST = 2.0**40  # steps up to which the pieces of a piecewise linear function are looked at here
+POLYNOMIALS = (2, 3, 4)  # exponents of powers whose slopes are polynomials
+_CPU = torch.device("cpu")
+
+
+def _range(dtype: torch.dtype) -> tuple[float, float, float, float]:
+    info = torch.finfo(dtype)
+    return info.tiny, info.tiny / info.eps, STEEPEST.get(dtype, STEEP), info.max
+
+
+_RANGE = {dtype: _range(dtype) for dtype in (torch.float32, torch.float64)}
+
+
+def _sigmoid(step: float, fx: float, fr: float) -> float:
+    return math.tanh(step / 2) / step * (fx * (1 - fr) + fr * (1 - fx))
+
+
+Function = Callable[..., Any]
+
+# The closed forms of slopes that take torch many calls.
+CLOSED: dict[Any, Callable[[float, float, float], float]] = {slopes_impl.sigmoid: _sigmoid}
+
+
+def listed(x: torch.Tensor) -> list[float]:
+    """The numbers, in row-major order."""
+    if x.ndim == 1:
+        made: list[float] = x.tolist()
+        return made
+    return x.reshape(-1).tolist() if x.ndim else [x.item()]
+
+
+def tensor_of(numbers: list[float], like: torch.Tensor) -> torch.Tensor:
+    """The numbers in the dtype and shape of a tensor on the host."""
+    if not like.ndim:
+        return torch.scalar_tensor(numbers[0], dtype=like.dtype, device=_CPU)
+    made = torch.tensor(numbers, dtype=like.dtype, device=_CPU)
+    return made if like.ndim == 1 else made.reshape(like.shape)
+
+
+def power_of_few(exponent: object, x: torch.Tensor, r: torch.Tensor) -> torch.Tensor | None:
+    """The slopes of a small whole power, as `slopes_impl.power` finds them; None if one is not finite."""
+    if exponent == 2:
+        slopes = [u + w for u, w in zip(listed(x), listed(r), strict=True)]
+    elif exponent == 3:
+        slopes = [u * (u + w) + w * w for u, w in zip(listed(x), listed(r), strict=True)]
+    else:
+        slopes = [(u + w) * (u * u + w * w) for u, w in zip(listed(x), listed(r), strict=True)]
+    greatest = _RANGE[x.dtype][3]
+    return tensor_of(slopes, x) if all(-greatest <= slope <= greatest for slope in slopes) else None
+
+
+def slopes_of_few(
+    closed: Any,
+    function: Any,
+    traits: int,
+    kept: float,
+    x: torch.Tensor,
+    r: torch.Tensor,
+    fx: torch.Tensor,
+    fr: torch.Tensor,
+) -> torch.Tensor | None:
+    """The slopes of a function between r and x, of one shape: by the closed form that it has, or the secants; where
+    these have lost digits, by that of slopes between close numbers which the `function` has, if it is given. A
+    difference d of a and b has its digits where `kept` d² is not less than a b. None where one of the slopes is not to
+    be found so."""
+    sizes: Any = _RANGE.get(x.dtype)
+    if sizes is None or not x.is_cpu or fx.requires_grad or fr.requires_grad:
+        return None
+    tiny, least, most, _ = sizes
+    form = None if closed is None else CLOSED[closed]
+    pieces, coarse = traits & Trait.PIECEWISE_LINEAR, traits & Trait.COARSE
+    slopes: list[float] = []
+    steps: list[float] = []
+    places: list[int] = []
+    for u, w, a, b in zip(listed(x), listed(r), listed(fx), listed(fr), strict=True):
+        step, difference = u - w, a - b
+        if step == 0 and (function is None or form is not None or pieces or not math.isfinite(a)):
+            return None
+        slope = difference / step if step else 0.0
+        if form is not None:
+            slope = form(step, a, b)
+            if not least < slope < math.inf:
+                return None
+        elif pieces:
+            if not (-_LONGEST < step < _LONGEST and -most <= slope <= most):
+                return None
+        elif not (step and tiny + a * b <= kept * difference * difference):
+            if function is None or not abs(difference) < math.inf:
+                return None
+            places.append(len(slopes))
+        elif coarse and not u * w <= kept * step * step:
+            return None
+        slopes.append(slope)
+        steps.append(step or tiny**0.5)
+    if places:
+        close = close_of(function)
+        if close is None:
+            return None
+        eps = torch.finfo(x.dtype).eps
+        found = listed(close(x, r, tensor_of(steps, x)))
+        ends = listed(fx), listed(fr)
+        for i in places:
+            rounded = 16 * eps * (abs(ends[0][i]) + abs(ends[1][i])) / abs(steps[i])
+            if steps[i] == tiny**0.5 or abs(found[i] - slopes[i]) <= rounded:
+                slopes[i] = found[i]
+    if not pieces and form is None and not all(least <= abs(slope) <= most for slope in slopes):
+        return None
+    return tensor_of(slopes, x)
+
+
+def repeated(end: Any, count: int) -> Numbers | None:
+    """The elements of a tensor on the host that has `count` of them, or one that stands for all; or a number, so often.
+    None of another tensor, and of one that has a graph."""
+    if not isinstance(end, torch.Tensor):
+        return [float(end)] * count
+    given = end.numel()
+    if end.requires_grad or not end.is_cpu or given not in (1, count):
+        return None
+    return listed(end) if given == count else [end.item()] * count
+
+
+def shares_of_few(
+    jumps: Numbers, steps: Numbers, components: torch.Tensor, like: torch.Tensor, sizes: Numbers | None = None
+) -> torch.Tensor | None:
+    """What each component has of the jump of its element, as `npdec._law.jumps` shares it: components of a tensor like
+    this one, which add up to the steps and do not cancel. None of others. `sizes` are given if the function moves
+    beside its jumps as well."""
+    if chunk.get() is not None:
+        need_all()
+    count = components.shape[0]
+    if sizes is None and not any(jumps):
+        return components.new_zeros((count, *like.shape))
+    info = torch.finfo(components.dtype)
+    eps, least, most = info.eps, info.tiny / info.eps, info.max * info.eps
+    whole = components if components.numel() == count * like.numel() else components.expand(count, *like.shape)
+    rows = (whole if like.ndim < 2 else whole.reshape(count, -1)).tolist()
+    multipliers: list[float] = []
+    for i, column in enumerate(zip(*rows, strict=True) if like.ndim else [rows]):
+        move, total, gross = jumps[i], sum(column), sum(map(abs, column))
+        if not gross < math.inf:  # or NaN
+            return None
+        known = abs(steps[i] - total) <= ROUNDINGS * eps * gross and abs(total) > max(1 / STEEP, eps**0.5) * gross
+        if sizes is not None and count == 1:
+            known = known and abs(total) > ROUNDINGS * eps * sizes[i]
+        if move:
+            multiplier = move / total if known else 0.0
+            if not (least <= abs(multiplier) <= most and abs(multiplier) * gross < info.max):
+                return None
+            multipliers.append(multiplier)
+        elif known or sizes is None or not gross:
+            multipliers.append(0.0)
+        else:
+            return None
+    return components * tensor_of(multipliers, like if like.dtype is components.dtype else components[0])
+
+
+def larger_of_few(sign: int, ends: Sequence[Numbers]) -> tuple[list[float], list[float]] | None:
+    """What the components of both arguments of a maximum (sign 1) or minimum (−1) are multiplied with: the part of the
+    path on which each is the larger. None where that is not finite."""
+    shares: tuple[list[float], list[float]] = [], []
+    for x, y, r, s in zip(*ends, strict=True):
+        gap, before = sign * (x - y), sign * (r - s)
+        first, second = max(gap, 0.0) + max(before, 0.0), min(gap, 0.0) + min(before, 0.0)
+        path = first - second
+        if not path < math.inf:  # NaN or infinite
+            return None
+        if not path:  # equal lines share evenly
+            first, second, path = 1.0, -1.0, 2.0
+        shares[0].append(first / path)
+        shares[1].append(-second / path)
+    return shares
