@@ -22,6 +22,7 @@ from npdec._decomposed.completeness import missing
 from npdec._decomposed.described import has_table
 from npdec._decomposed.input_labels import Index, Indices, input_labels
 from npdec._decomposed.merging import NewLabels
+from npdec._decomposed.size_limits import HANDFUL
 from npdec._decomposed.tensor import DecomposedTensor, Labels, carries, copy_of, is_broadcast
 from npdec._impl import _util
 from npdec._impl._storage import has_overlap
@@ -250,7 +251,9 @@ def split_input(name: str, x: Any, baseline: Any) -> tuple[torch.Tensor, torch.T
         raise ValueError(
             f"{name}: a baseline of shape {tuple(base.shape)} does not broadcast to the shape {tuple(value.shape)}"
         ) from None
-    return copy_of(value), base
+    # Equal rows of many elements are computed once. Those of a few are sooner computed than told apart.
+    apart = base.numel() <= HANDFUL and value.is_contiguous()
+    return copy_of(value), base.contiguous() if apart else base
 
 
 def components_of(

@@ -20,12 +20,12 @@ from npdec._torch.functorch import mapped
 from npdec._torch.tracing import tracing
 from npdec.exceptions import DecompositionWarning
 
-__all__ = ["chosen", "compare_choices", "is_watched", "places_beside"]
+__all__ = ["are_equal", "chosen", "compare_choices", "is_watched", "places_beside"]
 
 
 def compare_choices(name: str, value: Any, residual: Any) -> None:
     """Warn if what was chosen at the value is not what is chosen at the baseline."""
-    if is_watched() and not _are_equal(value, residual):
+    if is_watched() and not are_equal(value, residual):
         _warn(name)
 
 
@@ -43,13 +43,13 @@ def is_watched() -> bool:
     return not (tracing() or mapped() or conditions_are_frozen())
 
 
-def _are_equal(a: Any, b: Any) -> bool:
+def are_equal(a: Any, b: Any) -> bool:
     if isinstance(a, torch.Tensor):
         if not isinstance(b, torch.Tensor) or a.shape != b.shape:
             return False
         return bool(torch.equal(a, b)) or bool(((a == b) | (torch.isnan(a) & torch.isnan(b))).all())
     if isinstance(a, (tuple, list)):
-        return len(a) == len(b) and all(map(_are_equal, a, b))
+        return len(a) == len(b) and all(map(are_equal, a, b))
     if isinstance(a, (float, complex)) and isinstance(b, (float, complex)) and cmath.isnan(a):
         return cmath.isnan(b)
     return bool(a == b)
@@ -72,7 +72,7 @@ def places_beside(name: str, made: torch.Tensor, base: torch.Tensor) -> torch.Te
     Where the baseline has other ones, whoever looks at them is warned, and nobody else: a model that takes the values
     and leaves the indices alone has chosen nothing by them.
     """
-    if not is_watched() or _are_equal(made, base):
+    if not is_watched() or are_equal(made, base):
         return made
     places = made.as_subclass(_Places)
     places.plain, places.source = made, name

@@ -8,8 +8,9 @@ from contextvars import ContextVar
 
 import torch
 
-__all__ = ["MANY", "TooLarge", "check", "check_pairs", "has_many", "in_rule", "is_large", "zeros"]
+__all__ = ["HANDFUL", "MANY", "TooLarge", "check", "check_pairs", "has_many", "in_rule", "is_large", "zeros"]
 
+HANDFUL = 16  # elements that are sooner gone through one by one, in Python, than told apart
 MANY = 2**12  # components, from which on they may be too large
 _LARGE = 2**19  # elements, from which on components are
 

@@ -6,11 +6,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from npdec._decomposed.call import Call
-from npdec._decomposed.choices import chosen, compare_choices, is_watched
+from npdec._decomposed.choices import are_equal, chosen, compare_choices, is_watched
 from npdec._decomposed.reverse_graph import no_graph
+from npdec._decomposed.tensor import DecomposedTensor
 from npdec._torch.tracing import name_of
 
-__all__ = ["chosen_by", "drawn", "frozen"]
+__all__ = ["chosen_by", "drawn", "frozen", "unmoved"]
 
 Function = Callable[..., Any]
 
@@ -19,6 +20,18 @@ def frozen(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """A function whose result carries nothing."""
     call = Call(func, None, args, kwargs)
     return chosen_by(call) if call.decomposed else func(*call.args, **call.kwargs)
+
+
+def unmoved(func: Function, args: Sequence[Any]) -> Any:
+    """The short way of a function of one tensor: where it chooses the same at the baseline, nothing has to be said."""
+    x = args[0]
+    if len(args) != 1 or type(x) is not DecomposedTensor or x.reverse:
+        return NotImplemented
+    value = func(x.value)
+    try:
+        return value if not is_watched() or are_equal(value, func(x.residual)) else NotImplemented
+    except (ArithmeticError, ValueError, RuntimeError):
+        return NotImplemented
 
 
 def chosen_by(call: Call, check: Function | None = None) -> Any:

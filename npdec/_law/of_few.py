@@ -20,14 +20,13 @@ from npdec._law.all_components import current as chunk
 from npdec._law.all_components import need_all
 
 __all__ = [
-    "CLOSED", "FEW", "HANDFUL", "POLYNOMIALS", "ROUNDINGS", "larger_of_few", "listed", "power_of_few", "repeated",
+    "CLOSED", "FEW", "POLYNOMIALS", "ROUNDINGS", "larger_of_few", "listed", "power_of_few", "repeated",
     "shares_of_few", "slopes_of_few", "tensor_of",
 ]  # fmt: skip
 
 Numbers = Sequence[float]
 FEW = 64  # components of all elements that Python goes through sooner than torch
 ROUNDINGS = 32  # between a step and the sum of its components (npdec._law.jumps)
-HANDFUL = 16  # numbers that Python goes through sooner
 _LONGEST = 2.0**40  # steps up to which the pieces of a piecewise linear function are looked at here
 POLYNOMIALS = (2, 3, 4)  # exponents of powers whose slopes are polynomials
 _CPU = torch.device("cpu")
@@ -138,15 +137,16 @@ def slopes_of_few(
     return tensor_of(slopes, x)
 
 
-def repeated(end: Any, count: int) -> Numbers | None:
-    """The elements of a tensor on the host that has `count` of them, or one that stands for all; or a number, so often.
-    None of another tensor, and of one that has a graph."""
+def repeated(end: Any, like: torch.Tensor) -> Numbers | None:
+    """The elements of a tensor of the shape of another, on the host; of a number, or a tensor of one element, that one,
+    so often. None of another tensor, and of one that has a graph."""
     if not isinstance(end, torch.Tensor):
-        return [float(end)] * count
-    given = end.numel()
-    if end.requires_grad or not end.is_cpu or given not in (1, count):
+        return [float(end)] * like.numel()
+    if end.requires_grad or not end.is_cpu:
         return None
-    return listed(end) if given == count else [end.item()] * count
+    if end.shape == like.shape:
+        return listed(end)
+    return [end.item()] * like.numel() if end.numel() == 1 else None
 
 
 def shares_of_few(

@@ -21,11 +21,11 @@ from npdec._decomposed.axes import narrowed
 from npdec._decomposed.broadcast_residuals import materialised_residual
 from npdec._decomposed.registry import Trait
 from npdec._decomposed.settings import current as settings
+from npdec._decomposed.size_limits import HANDFUL
 from npdec._decomposed.size_warnings import STEEP
 from npdec._decomposed.tensor import DecomposedTensor, Labels, merged, placed
 from npdec._law import ordinary_reverse
 from npdec._law.create_graph import graph_wanted
-from npdec._law.of_few import HANDFUL
 from npdec._law.ordinary_slopes import ordinary_slope
 from npdec._law.overrides_scope import current as watched
 from npdec._torch.functorch import is_transformed

@@ -12,9 +12,9 @@ import torch
 from npdec._decomposed import size_limits
 from npdec._decomposed.registry import Trait
 from npdec._decomposed.settings import current as settings
+from npdec._decomposed.size_limits import HANDFUL
 from npdec._decomposed.size_warnings import STEEP, half_of_digits, keeps_digits
 from npdec._decomposed.tensor import DecomposedTensor, merged
-from npdec._law.of_few import HANDFUL
 from npdec._law.ordinary import FACTORS, Form, built, has_elements, is_moderate, is_ordinary, rows_of
 from npdec._law.ordinary_pairs import Pair, midpoint, pair_of
 

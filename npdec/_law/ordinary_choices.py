@@ -68,13 +68,12 @@ def _larger(sign: int, func: Function, args: Sequence[Any]) -> Any:
 
 def _ends_of_few(pair: Pair, value: torch.Tensor) -> list[Any] | None:
     """The numbers of both arguments at the value and at the residual, where there are few, and no graph."""
-    shape, count = value.shape, value.numel()
-    if not 0 < count <= FEW or pair.like.value.shape != shape:
+    if not 0 < value.numel() <= FEW or pair.like.value.shape != value.shape:
         return None
     for components in pair.components:
-        if components is not None and (components.requires_grad or components.numel() > FEW):
+        if components is not None and (components.requires_grad or not 0 < components.numel() <= FEW):
             return None
-    made = [repeated(end, count) for end in (*pair.values, *pair.residuals)]
+    made = [repeated(end, value) for end in (*pair.values, *pair.residuals)]
     return None if None in made else made
 
 
@@ -87,8 +86,7 @@ def compared(func: Function, args: Sequence[Any]) -> Any:
     value, residual = func(*pair.values), func(*pair.residuals)
     first, second = pair.components
     few = None
-    count = value.numel()
-    before = repeated(residual, count) if 0 < count <= FEW and value.is_cpu else None
+    before = repeated(residual, value) if 0 < value.numel() <= FEW and value.is_cpu else None
     if before is None:
         still = value.shape == residual.shape and torch.equal(value, residual)
     else:
@@ -186,9 +184,9 @@ def stepwise(
     if here.frozen_conditions if boolean else value.dtype is not dtype:
         return NotImplemented
     after, before = x.value, x.residual
-    few, count = [after, before, residual], value.numel()
-    ends = [repeated(end, count) for end in few] if 0 < count <= FEW else [None]
-    if None in ends or x.components.requires_grad or x.components.numel() > FEW:
+    few = [after, before, residual] if 0 < value.numel() <= FEW else [None]
+    ends = [None if end is None else repeated(end, value) for end in few]
+    if None in ends or x.components.requires_grad or not 0 < x.components.numel() <= FEW:
         jump, step = value.to(dtype) - residual.to(dtype), after - before
         made = _shared(jump, step, x.components, None if boolean else after.abs() + before.abs())
     else:

@@ -9,8 +9,9 @@ from typing import Any
 import torch
 
 from npdec._decomposed.axes import narrowed
+from npdec._decomposed.size_limits import HANDFUL
 from npdec._impl.slopes_impl import power
-from npdec._law.of_few import CLOSED, HANDFUL, POLYNOMIALS, listed, power_of_few, slopes_of_few
+from npdec._law.of_few import CLOSED, POLYNOMIALS, listed, power_of_few, slopes_of_few
 from npdec._law.secant import KEPT, quick_slope
 
 __all__ = ["ordinary_slope"]

@@ -81,7 +81,8 @@ rule(
     argmax argmin argsort nonzero argwhere equal allclose isin is_nonzero
     __bool__ __index__ __contains__ histc gcd lcm hash_tensor nonzero_static one_hot matrix_rank __nonzero__
     __int__ __float__ __complex__ __long__
-    """
+    """,
+    short=frozen_choices.unmoved,
 )(Answer(frozen_choices.frozen, opaque=True))
 
 # These draw random numbers.

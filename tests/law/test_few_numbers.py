@@ -304,6 +304,20 @@ def test_numbers_that_are_not_finite_or_do_not_move():
     assert torch.maximum(huge[0], huge[1]).value == huge.value[0]
 
 
+@pytest.mark.parametrize("shape", [(), (1,), (4,), (1, 1), (1, 4), (4, 1), (2, 4)], ids=str)
+def test_choices_between_tensors_of_other_shapes(shape):
+    t, count = row(), math.prod(shape)
+    constant = torch.linspace(-1.5, 2.75, count, dtype=torch.float64).reshape(shape)
+    other = np.decompose(constant, baseline=0.3)
+    for f in (torch.maximum, torch.minimum, torch.gt, torch.fmod, torch.mul, torch.sub):
+        for b in (constant, other):
+            few, general = both(f, t, b)
+            assert few.value.shape == torch.broadcast_shapes((4,), shape)
+            assert torch.equal(few.residual, general.residual)
+            numpy.testing.assert_allclose(few.components, general.components, rtol=1e-12, atol=1e-13)
+            assert few.labels == general.labels
+
+
 @pytest.mark.parametrize("name", ["dim", "numel", "is_contiguous", "stride", "size", "is_floating_point"])
 def test_methods_that_look_at_no_number(name):
     t = row()
@@ -316,6 +330,19 @@ def test_methods_that_look_at_no_number(name):
         assert getattr(t, name)() == wanted
     assert torch.stack([t, t]).mT.is_contiguous(memory_format=torch.contiguous_format) is False
     assert t.size(0) == 4
+
+
+def test_choices_that_are_the_same_at_the_baseline_are_made_without_a_word():
+    t = row(v=[1.0, 3.0, 2.0], r=[0.5, 2.5, 1.0])
+    assert bool(t[1] > 2.0)
+    assert int(t.argmax()) == 1
+    assert t.argsort().tolist() == [0, 2, 1]
+    moved = t - torch.tensor([0, 1.25, 0], dtype=torch.float64)
+    for choose in (lambda: bool(t[1] > 2.75), moved.argmax, lambda: int(t[0])):
+        with pytest.warns(np.exceptions.DecompositionWarning, match="frozen"):
+            choose()
+        with np.rule(conditions="frozen"):
+            choose()
 
 
 def test_an_element_has_memory_of_its_own():
