@@ -166,9 +166,16 @@ def setitem(array: NDArrayBase, key: Any, value: Any) -> None:
     recorder = recording.get()
     if recorder is not None and recorder.masks.put(array, items, value):
         return
-    if type(value) in (list, tuple) and len(items) == array._t.dim() and all(type(item) is int for item in items):
+    has_truth = array._d is torch.bool and bool(getattr(value, "ndim", 0))  # one element of an array has one
+    is_element = len(items) == array._t.dim() and all(type(item) is int for item in items)
+    if is_element and (has_truth or type(value) in (list, tuple)):
         value = _element(value, array._d)
     tensor = value._t if type(value) is type(array) else as_value(value, array._d)
+    if type(value) in (list, tuple) and tensor.dim() > (most := ordinary.axes_of(items, array._t.dim())):
+        raise ValueError(
+            "setting an array element with a sequence. The requested array would exceed the maximum number of "
+            f"dimension of {most}."
+        )
     if array._d in SIGNED and not tensor.dim() and all(type(item) in _BASIC for item in items):
         check_scalar(value, array._d)
     target = prepare("setitem", array, tensor, (tensor, *items))

@@ -22,8 +22,8 @@ from npdec._impl.dtypes_impl import WIDE_UNSIGNED
 from npdec._torch.functorch import is_transformed
 
 __all__ = [
-    "REFUSALS", "arrays_of", "backwards", "forwards", "indices_of", "is_free", "items_of", "read", "reverse", "rows",
-    "spread",
+    "REFUSALS", "arrays_of", "axes_of", "backwards", "forwards", "indices_of", "is_free", "items_of", "read", "reverse",
+    "rows", "spread",
 ]  # fmt: skip
 
 _new, _Tensor = object.__new__, torch.Tensor
@@ -81,6 +81,23 @@ def arrays_of(key: tuple[Any, ...]) -> tuple[torch.Tensor, ...] | None:
             return None
         found.append(index)
     return tuple(found)
+
+
+def axes_of(items: tuple[Any, ...], ndim: int) -> int:
+    """How many axes the view has that a key of ints, slices and None gives; for other keys, and for one that does not
+    fit, more than there can be."""
+    made, named = ndim, 0
+    for item in items:
+        if type(item) is int:
+            made -= 1
+            named += 1
+        elif type(item) is slice:
+            named += 1
+        elif item is None:
+            made += 1
+        elif item is not Ellipsis:
+            return 2 * MAX_NDIM
+    return made if named <= ndim else 2 * MAX_NDIM
 
 
 def items_of(key: tuple[Any, ...], shape: tuple[int, ...]) -> tuple[list[Any] | None, bool, bool]:
@@ -213,7 +230,8 @@ _ALL = slice(None)
 def spread(items: list[Any], ndim: int) -> list[Any]:
     """The items with slices of all for the Ellipsis among them."""
     dots = next(i for i, item in enumerate(items) if item is Ellipsis)
-    return [*items[:dots], *[_ALL] * (ndim - len(items) + 1), *items[dots + 1 :]]
+    named = sum(item is not None for item in items) - 1
+    return [*items[:dots], *[_ALL] * (ndim - named), *items[dots + 1 :]]
 
 
 _MANY = 500  # indices, which are worth two views

@@ -12,7 +12,7 @@ import torch
 
 from npdec._array import fp_state, memory, wrap
 from npdec._array.convert import as_tensor
-from npdec._array.ordinary import REFUSALS, arrays_of, forwards, indices_of, is_free, items_of, reverse, spread
+from npdec._array.ordinary import REFUSALS, arrays_of, axes_of, forwards, indices_of, is_free, items_of, reverse, spread
 from npdec._array.packing import HOSTED
 from npdec._impl._by_numpy import put_selected
 from npdec._impl.dtypes_impl import RANGES, WHOLE, WIDE_UNSIGNED, kept_beside, promote_types
@@ -54,7 +54,7 @@ def write(array: Any, key: Any, value: Any) -> bool:
                 kind = type(value)
             if kind is list:
                 given = _of_list(value, dtype)
-                if given is None:
+                if given is None or given.dim() > axes_of(key if type(key) is tuple else (key,), tensor.dim()):
                     return False
             elif _takes(dtype, kind, value):
                 given = None
@@ -257,10 +257,10 @@ def _put_at(tensor: torch.Tensor, dtype: torch.dtype, items: Sequence[Any], numb
                     places = item.view(-1).tolist()
                 in_order = sorted(places)  # sooner than to ask for the least and for the greatest
                 low, high = in_order[0], in_order[-1]
-                if several:
-                    named.append([place % size for place in places] if low < 0 else places)
             if count and (low < -size or high >= size):
                 return False
+            if count and several:
+                named.append([place % size for place in places] if low < 0 else places)
         elif item is None or item is Ellipsis:
             return False
     if several and named:

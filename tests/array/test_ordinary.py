@@ -44,6 +44,9 @@ KEYS = {
     "mask of rows": lambda a: a([True, False, True, False], "bool"),
     "mask that does not fit": lambda a: a([True, False], "bool"),
     "too many": lambda a: (0, 0, 0),
+    "indices between dots and a new axis": lambda a: (..., a([2, 0]), None),
+    "indices between a new axis and dots": lambda a: (None, a([2, 0]), ...),
+    "dots between new axes and indices": lambda a: (None, ..., None, a([2, 0])),
     "too many behind indices": lambda a: (slice(None), a([0, 1]), slice(None)),
     "too many indices behind a slice": lambda a: (slice(None), a([0, 1]), a([0, 1])),
     "too many beside dots": lambda a: (a([0, 1]), ..., slice(None), slice(None)),
@@ -329,8 +332,8 @@ def test_drawn_keys(seed):
         except Exception as error:
             return type(error)
 
-    def written(array, key):
-        array[key] = 7
+    def written(array, key, value):
+        array[key] = value
         return array.tolist()
 
     for _ in range(400):
@@ -339,11 +342,42 @@ def test_drawn_keys(seed):
         keys = [tuple(m.array(i[1]) if type(i) is tuple else i for i in drawn) for m in (numpy, npdec)]
         given = numpy.arange(float(math.prod(shape))).reshape(shape)
         arrays = given, npdec.reshape(npdec.arange(float(math.prod(shape))), shape)
+        if numbers.integers(0, 2):
+            arrays = given.T, arrays[1].T
         theirs, ours = (outcome(lambda x=x, k=k: x[k].tolist()) for x, k in zip(arrays, keys, strict=True))
         assert ours == theirs, (shape, drawn)
         if given.size:
             x = npdec.decompose(arrays[1] * 1)
             made = outcome(lambda x=x, k=keys[1]: x[k].value.tolist())
             assert made == theirs, (shape, drawn)
-        theirs, ours = (outcome(lambda x=x, k=k: written(x, k)) for x, k in zip(arrays, keys, strict=True))
-        assert ours == theirs, (shape, drawn)
+        region = outcome(lambda x=arrays[0], k=keys[0]: x[k].shape)
+        region = region if type(region) is tuple else ()
+        sizes = [region, region[1:], (1, *region), (), tuple(1 if numbers.integers(0, 3) == 0 else n for n in region)]
+        value = numbers.integers(0, 9, sizes[numbers.integers(0, 5)])
+        values = (value, npdec.array(value.tolist(), dtype=int).reshape(value.shape))
+        if numbers.integers(0, 2):
+            values = (value.tolist(),) * 2
+        theirs, ours = (
+            outcome(lambda x=x, k=k, v=v: written(x, k, v)) for x, k, v in zip(arrays, keys, values, strict=True)
+        )
+        assert ours == theirs, (shape, drawn, values)
+
+
+def test_sequences_of_more_axes_than_there_are_to_write():
+    for lib in (numpy, npdec):
+        x = lib.zeros((2, 3))
+        for key, value in (
+            (Ellipsis, [[[1, 2, 3]]]), (0, [[1, 2, 3]]), ((slice(None), 0), [[1, 2]]), ((..., 1), ((1, 2),)),
+            (slice(1, None), [x, x]), ((None, slice(None)), [[[[1.0]]]]),
+        ):  # fmt: skip
+            with pytest.raises(ValueError, match="setting an array element with a sequence"):
+                x[key] = value
+        assert not x.any()
+        x[[0]] = [[[1, 2, 3]]]  # beside arrays, sequences are arrays
+        x[1:] = lib.ones((1, 1, 3))
+        assert x.tolist() == [[1, 2, 3], [1, 1, 1]]
+        bits = lib.zeros(2, dtype=bool)
+        bits[0] = lib.array([5])
+        assert bits.tolist() == [True, False]
+        with pytest.raises(ValueError, match="sequence|truth value"):
+            bits[1] = lib.array([1, 2])
