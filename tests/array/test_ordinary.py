@@ -379,5 +379,5 @@ def test_sequences_of_more_axes_than_there_are_to_write():
         bits = lib.zeros(2, dtype=bool)
         bits[0] = lib.array([5])
         assert bits.tolist() == [True, False]
-        with pytest.raises(ValueError, match="sequence|truth value"):
+        with pytest.raises(ValueError, match=r"sequence|truth value"):
             bits[1] = lib.array([1, 2])
