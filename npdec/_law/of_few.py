@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from itertools import chain
 from typing import Any
 
 import torch
@@ -55,6 +56,8 @@ def listed(x: torch.Tensor) -> list[float]:
     if x.ndim == 1:
         made: list[float] = x.tolist()
         return made
+    if x.ndim == 2:
+        return list(chain.from_iterable(x.tolist()))  # sooner than to make it one row, which may be a copy
     return x.reshape(-1).tolist() if x.ndim else [x.item()]
 
 

@@ -26,6 +26,7 @@ from npdec._decomposed.size_warnings import STEEP
 from npdec._decomposed.tensor import DecomposedTensor, Labels, merged, placed
 from npdec._law import ordinary_reverse
 from npdec._law.create_graph import graph_wanted
+from npdec._law.of_few import listed
 from npdec._law.ordinary_slopes import ordinary_slope
 from npdec._law.overrides_scope import current as watched
 from npdec._torch.functorch import is_transformed
@@ -117,8 +118,8 @@ def is_moderate(factor: torch.Tensor) -> bool:
     """Whether no contribution becomes a million times as large, infinite or NaN by a factor."""
     if not factor.ndim:
         return -STEEP <= factor.item() <= STEEP
-    if factor.ndim == 1 and factor.numel() <= HANDFUL and factor.is_cpu:
-        return math.hypot(*factor.tolist()) <= STEEP
+    if factor.numel() <= HANDFUL and factor.is_cpu:
+        return math.hypot(*listed(factor)) <= STEEP
     factor = factor.detach() if factor.requires_grad else factor
     return torch.linalg.vector_norm(factor).item() <= STEEP
 
