@@ -183,7 +183,10 @@ class Plan:
             raise ValueError(f"array is too big: the indices choose elements in an array of shape {shape}") from None
 
     def view(self, x: torch.Tensor) -> torch.Tensor:
-        """The part of `x` that slices, ints and None select, in which the axes that arrays index lead."""
+        """The part of `x` that slices, ints and None select, in which the axes that arrays index lead; `x` itself, if
+        arrays index them all."""
+        if self.index and len(self.index) == len(self.basic) == x.ndim and self.basic.count(_ALL) == x.ndim:
+            return x
         x = x[tuple(self.basic)]
         if self.axes and self.axes != list(range(len(self.axes))):
             x = x.permute(*self.axes, *(i for i in range(x.ndim) if i not in self.axes))

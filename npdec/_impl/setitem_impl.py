@@ -34,6 +34,9 @@ def broadcast_input(value: torch.Tensor, shape: tuple[int, ...]) -> torch.Tensor
     return fitted
 
 
+_FEW = 64  # indices that are looked at one by one
+
+
 def setitem(x: torch.Tensor, key: tuple[Any, ...], value: torch.Tensor) -> None:
     """Write `value`, broadcast and cast to the dtype of `x`, where the key says. An element named twice gets the last.
 
@@ -89,7 +92,7 @@ def _put(view: torch.Tensor, plan: Plan, value: torch.Tensor, flips: list[int]) 
     if constant or (value.numel() == 1 and plan.distinct):
         value = value.reshape(())
     else:
-        value = value.expand(result)
+        value = value if value.shape == result else value.expand(result)
         if plan.position:
             moved = tuple(range(len(indexed)))
             value = value.movedim(tuple(plan.position + i for i in moved), moved)
@@ -137,7 +140,7 @@ def _last_wins(
     """The index, flat, with the value that each element is to get: torch leaves open which of several it would be."""
     count = index[0].numel()
     index = [i.reshape(-1) for i in index]
-    value = value.reshape(count, *rest)
+    value = value if value.shape == (count, *rest) else value.reshape(count, *rest)
     if count < 2:
         return index, value
     flat = torch.zeros_like(index[0])
@@ -145,6 +148,8 @@ def _last_wins(
     for i, size in zip(index, sizes, strict=True):
         flat = flat * size + wrap_negative(i, size)
         total *= size
+    if count <= _FEW and _util.are_numbers(flat) and flat.is_cpu and len({*flat.tolist()}) == count:
+        return index, value  # no element is named twice
     order = torch.arange(count, device=flat.device)
     if total <= 8 * count:
         last = order.new_full((total,), -1).scatter_reduce(0, flat, order, "amax").gather(0, flat)
