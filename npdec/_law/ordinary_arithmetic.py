@@ -144,7 +144,7 @@ def _weighted(func: Function, a: DecomposedTensor, b: DecomposedTensor, of_a: fl
 
 def _row(made: list[float], like: torch.Tensor) -> torch.Tensor | None:
     """The components of a number of the dtype, if they are finite."""
-    finite = math.fsum(map(abs, made)) <= torch.finfo(like.dtype).max
+    finite = sum(map(abs, made)) <= torch.finfo(like.dtype).max
     return torch.tensor(made, dtype=like.dtype, device=_CPU) if finite else None
 
 
