@@ -5,7 +5,7 @@ Whatever else there may be, and whatever torch refuses, is left to `npdec._array
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 from weakref import ref
 
@@ -251,8 +251,6 @@ def forwards(key: tuple[Any, ...], shape: Sequence[int]) -> tuple[tuple[Any, ...
             if type(step) is int and step < 0:
                 axes.append(axis - ints)
                 if step == -1 and item.start is None is item.stop:
-                    if len(key) == 1:  # the commonest
-                        return (), [0]
                     items.append(_ALL)
                     continue
                 start, stop, step = item.indices(shape[axis])
@@ -276,16 +274,27 @@ def backwards(array: Any, key: tuple[Any, ...]) -> Any:
     tensor = array._t
     if type(tensor) is not _Tensor:
         return None
+    again: Callable[[torch.Tensor], torch.Tensor] = _rows_reversed
     try:
-        found = forwards(key, tensor.shape)
-        if found is None:
-            return None
-        items, axes = found
-        made = wrap.array_of(reverse(tensor[items] if items else tensor, axes), array._d)
+        if len(key) > 1 or not (key[0].start is key[0].stop is None and key[0].step == -1):  # the commonest
+            found = forwards(key, tensor.shape)
+            if found is None:
+                return None
+            items, axes = found
+
+            def chosen(source: torch.Tensor) -> torch.Tensor:
+                return reverse(source[items] if items else source, axes)
+
+            again = chosen
+        made = wrap.array_of(again(tensor), array._d)
     except REFUSALS:
         return None  # NumPy's words are found on the general way
-    memory.mirror(array, made, lambda source: reverse(source[items] if items else source, axes))
+    memory.mirror(array, made, again)
     return made
+
+
+def _rows_reversed(tensor: torch.Tensor) -> torch.Tensor:
+    return tensor.flip(0) if tensor.dtype not in WIDE_UNSIGNED else reverse(tensor, [0])
 
 
 def reverse(tensor: torch.Tensor, axes: list[int]) -> torch.Tensor:

@@ -209,12 +209,13 @@ _WHOLE = {torch.float64: (-WHOLE, WHOLE), torch.float32: (-WHOLE, WHOLE)}
 _WHOLE |= {dtype: RANGES[dtype] for dtype in (torch.int64, torch.int32)}
 _MOST_KEPT = 256
 _HOST = torch.device("cpu")
+_is_compiling = torch.compiler.is_dynamo_compiling
 
 
 def kept(value: float, dtype: torch.dtype) -> torch.Tensor:
     """The 0-d tensor of an int or float on the host, in one of the dtypes of `KEEPS`, to be read by torch and by nobody
     else: not to be written, nor to be handed on. What a trace or mode of torch's makes is for that alone."""
-    if torch.compiler.is_dynamo_compiling() or _python_dispatch._is_in_torch_dispatch_mode:
+    if _is_compiling() or _python_dispatch._is_in_torch_dispatch_mode:
         return torch.scalar_tensor(value, dtype=dtype, device=_HOST)
     numbers = _KEPT[dtype]
     key = value or (None if math.copysign(1.0, value) < 0 else 0)  # zeros of either sign are equal

@@ -5,6 +5,7 @@ An associative ufunc is folded by halves, in about log2(n) steps; any other from
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Sequence
 from typing import Any
@@ -290,7 +291,7 @@ def _number(value: Any) -> Any:
     return tensor.value if type(tensor) is DecomposedTensor else tensor
 
 
-@open_ufunc_method
+@functools.partial(open_ufunc_method, at_once=running.of_vector)
 @shows_out
 def accumulate(self: UfuncBase, array: Any, /, axis: Any = 0, dtype: Any = None, *more: Any, out: Any = NoValue) -> Any:
     """The results of all the partial reductions along an axis.
@@ -300,10 +301,8 @@ def accumulate(self: UfuncBase, array: Any, /, axis: Any = 0, dtype: Any = None,
     """
     if more:
         (out,) = by_place("accumulate", 3, more, ("out",), (out,))
-    if type(array) is wrap.ARRAY and axis == 0 and dtype is None and out is NoValue and not fp_state.watching:
-        made = running.of_vector(self, array)
-        if made is not None:
-            return wrap.wrap_array(made)
+    if axis == 0 and dtype is None and out is NoValue and (made := running.of_vector(self, array)) is not None:
+        return made
     _check_binary(self, "accumulate")
     a = source = as_operand(array)
     outs = read_out(self, out)

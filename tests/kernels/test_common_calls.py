@@ -214,6 +214,19 @@ def test_running_results_of_vectors(function):
                 assert getattr(np, function).accumulate(x).to_numpy().tobytes() == expected.tobytes(), numbers
 
 
+@pytest.mark.parametrize("function", ["add", "multiply", "maximum", "minimum"])
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int64", "int8", "uint8", "uint32", "bool"])
+def test_running_results_of_vectors_have_numpys_dtypes(function, dtype):
+    for numbers in ([], [7], [100, 100, 3, 0, 101], [1.5, float("nan"), 2.5]):
+        with numpy.errstate(all="ignore"):
+            theirs = numpy.array(numbers).astype(dtype)
+        for options in ({}, {"axis": 0}, {"axis": -1}):
+            want = getattr(numpy, function).accumulate(theirs, **options)
+            got = numpy.asarray(getattr(np, function).accumulate(np.array(theirs), **options))
+            assert got.dtype == want.dtype
+            assert numpy.array_equal(got, want, equal_nan=True), numbers
+
+
 @pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "uint8", "uint16", "uint32", "uint64"])
 def test_integers_beside_python_numbers(dtype):
     limits = numpy.iinfo(dtype)
