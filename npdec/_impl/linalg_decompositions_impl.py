@@ -63,15 +63,8 @@ _ZERO = torch.zeros((), dtype=torch.float64)
 
 
 def _of_lower(function: Callable[[torch.Tensor], Any]) -> Direct:
-    """The common call of a function that reads the lower triangles of square matrices."""
-
-    def computed(a: torch.Tensor) -> Any:
-        shape = a.shape
-        if len(shape) < 2 or shape[-1] != shape[-2] or not _util.are_numbers(a):
-            return None
-        return function(a + _ZERO)
-
-    return Direct(computed, _DOUBLE)
+    """The common call of a function that reads the lower triangles of square matrices, and refuses all others."""
+    return Direct(lambda a: function(a + _ZERO) if _util.are_numbers(a) else None, _DOUBLE)
 
 
 def _factor(a: torch.Tensor) -> torch.Tensor | None:

@@ -35,10 +35,13 @@ def wrap_result(result: Any) -> Any:
     return _contained(result, wrap_result)
 
 
+_new_tuple = tuple.__new__  # called sooner than the class with names
+
+
 def wrap_tuple(tensors: tuple[torch.Tensor, ...]) -> Any:
     """Several tensors as arrays and scalars, in a tuple of the same class."""
-    items = map(_wrap.wrap, tensors)
-    return type(tensors)(*items) if hasattr(tensors, "_fields") else tuple(items)
+    items = [_wrap.wrap(tensor) for tensor in tensors]
+    return _new_tuple(type(tensors), items) if hasattr(tensors, "_fields") else tuple(items)
 
 
 def wrap_array(result: Any) -> Any:
