@@ -15,7 +15,7 @@ from typing import Any
 import torch
 
 from npdec._array import fp_state, wrap
-from npdec._array.convert import as_tensor
+from npdec._array.convert import SIGNED, as_tensor
 from npdec._array.methods import ArrayMethods
 from npdec._array.ndarray import Composition
 from npdec._array.ordinary import is_free
@@ -42,7 +42,6 @@ _COMPARISONS = {"lt", "le", "gt", "ge", "eq", "ne"}
 _COMMUTATIVE = {"add", "mul", "and", "or", "xor"}
 _COMPLEX = frozenset({torch.complex64, torch.complex128})
 _NARROW = frozenset({torch.int8, torch.int16, torch.int32, torch.uint8})
-_SIGNED = frozenset({torch.int8, torch.int16, torch.int32, torch.int64})
 _HOLDERS = frozenset({Composition, *CONCRETE, *wrap.CARRIERS.values()})
 # Of the dtypes that Python's own numbers have.
 _HOSTS = frozenset({SCALARS[torch.float64], SCALARS[torch.int64]})
@@ -250,7 +249,7 @@ def _fast_of_integers(
         "fast of integers",
         function,
         slow.__name__,
-        _arrays=fp_state.guarded(_SIGNED),
+        _arrays=fp_state.guarded(SIGNED),
         _holders=_HOLDERS,
         _hosts=_hosts_of(function),
         _tracing=tracing,

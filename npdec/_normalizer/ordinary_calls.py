@@ -14,6 +14,7 @@ from typing import Any
 import torch
 
 from npdec._array import fp_state, wrap
+from npdec._array.convert import SIGNED
 from npdec._array.ordinary import is_free
 from npdec._array.scalars import CONCRETE
 from npdec._core.base import ArrayBase, UfuncBase
@@ -89,6 +90,8 @@ def computed(function: UfuncBase, inputs: tuple[Any, ...]) -> Any:
     """What the ufunc gives, or NoValue where it is not to be found here."""
     if fp_state.watching:
         return NoValue
+    if function._integers is not None and (made := _of_integers(function._integers, *inputs)) is not None:
+        return made
     operands, dtype = _operands(function, inputs)
     if operands is None:
         return NoValue
@@ -98,6 +101,20 @@ def computed(function: UfuncBase, inputs: tuple[Any, ...]) -> Any:
     except RuntimeError:
         return NoValue
     return tuple(map(wrap.wrap, result)) if isinstance(result, tuple) else wrap.wrap(result)
+
+
+def _of_integers(call: Callable[..., Any], x1: Any, x2: Any) -> Any:
+    """What torch makes of few signed integers, None where it is not known to make what NumPy does."""
+    if type(x1) is not wrap.ARRAY or type(x2) is not wrap.ARRAY or x1._d is not x2._d or x1._d not in SIGNED:
+        return None
+    a, b = x1._t, x2._t
+    if type(a) is not _Tensor or type(b) is not _Tensor or are_many(a) or are_many(b):
+        return None
+    try:
+        made = call(a, b)
+    except RuntimeError:
+        return None
+    return None if made is None else wrap.wrap(made)
 
 
 def of_two_dtypes(function: UfuncBase, slow: Callable[..., Any]) -> Callable[..., Any]:

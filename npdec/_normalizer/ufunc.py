@@ -100,6 +100,7 @@ class ufunc(UfuncBase):
         self._direct, self._arrays = _direct_dtypes(spec, self.nin)
         self._torch = function
         self._bare = function if bare is None else bare
+        self._integers = spec.integers
         self._takes_numbers = spec.torch is not None
         ruled = any(p.tag in LAW_TAGS for p in parameters)
         self._kernel = law.ruled(kernel, parameters) if ruled else kernel
