@@ -288,8 +288,8 @@ class ElementAccess(NDArrayBase):
                     tensor, data_ptr, address, items, cls, rank, more = self._w
                 except AttributeError:
                     self._w = NOT_YET
-                    cls, tensor = _SECOND, None
-                if tensor is not self._t:
+                    cls, tensor, rank = _SECOND, None, None
+                if tensor is not self._t and (rank == count or rank is None):
                     _again(self, count, cls)
                     tensor, data_ptr, address, items, cls, rank, more = getattr(self, "_w", _SHUT)
                 family = self._m

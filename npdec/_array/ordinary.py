@@ -20,6 +20,7 @@ from npdec._impl import _storage
 from npdec._impl._by_numpy import places
 from npdec._impl.dtypes_impl import WIDE_UNSIGNED
 from npdec._torch.functorch import is_transformed
+from npdec._torch.tracing import tracing
 
 __all__ = [
     "REFUSALS", "arrays_of", "backwards", "forwards", "indices_of", "is_free", "items_of", "read", "reverse", "rows",
@@ -168,11 +169,17 @@ def _columns(tensor: torch.Tensor, key: tuple[Any, Any]) -> torch.Tensor | None:
     index = columns._t
     if type(index) is not _Tensor or index.dim() != 1 or tensor.dim() != 2 or rows.step is not None:
         return None
-    if not tensor.is_cpu or tensor.requires_grad:
+    if not tensor.is_cpu or tensor.requires_grad or tracing():
         return None
-    chosen = tensor if rows.start is None is rows.stop else tensor[rows]
+    return _columns_of(tensor if rows.start is None is rows.stop else tensor[rows], index)
+
+
+def _columns_of(tensor: torch.Tensor, index: torch.Tensor) -> torch.Tensor | None:
+    """`tensor[:, index]` of a matrix on the CPU, in memory one column after the other, as NumPy's result."""
+    height = tensor.shape[0]
     try:
-        return torch.index_select(chosen.mT, 0, index).mT
+        made = tensor.new_empty_strided((height, index.numel()), (1, height or 1))
+        return torch.index_select(tensor, 1, index, out=made)
     except (IndexError, RuntimeError):  # which it counts from the back, or cannot choose of the dtype
         return None
 
@@ -197,7 +204,8 @@ def _by_arrays(tensor: torch.Tensor, items: list[Any]) -> torch.Tensor | None:
     view = tensor if around.count(_ALL) == len(around) else tensor[tuple(around)]
     count, axes = len(arrays), arrays[0].dim()
     if axes == 1 and view.dim() == 2:  # of more axes torch's function does not keep the order in which the rest lies
-        return _selected(view.mT, arrays[0], True).mT
+        made = None if view.requires_grad or tracing() else _columns_of(view, arrays[0])
+        return _selected(view.mT, arrays[0], True).mT if made is None else made
     if any(array.dim() != axes for array in arrays):
         return None
     found = view.movedim(tuple(range(at, at + count)), tuple(range(count)))[tuple(arrays)]
