@@ -24,6 +24,7 @@ from npdec._impl import dtypes_impl
 from npdec._impl._by_numpy import are_many, by_numpy_into
 from npdec._impl._promotion import RANGES
 from npdec._impl._storage import shares_memory
+from npdec._impl.dtypes_impl import WIDE_UNSIGNED
 from npdec._torch.tracing import tracing
 
 __all__ = ["computed", "fits", "of_any_dtypes", "of_two_dtypes", "wrapping", "written"]
@@ -36,7 +37,8 @@ _HOSTS = frozenset(CONCRETE)
 # own precision.
 _RANKS = {dtype: "buifc".index(dtypes_impl.kind(dtype).replace("u", "i")) for dtype in SCALARS}
 _COMPLEX = _RANKS[torch.complex64]
-_KEPT = {torch.float64: float, torch.int64: int}
+_KEPT: dict[torch.dtype, Callable[..., float]] = {torch.float64: float, torch.int64: int}
+_KEPT |= dict.fromkeys(WIDE_UNSIGNED, int)  # of which a body of npdec's computes, which keeps no operand
 _PROMOTED = frozenset({torch.bool, torch.int32, torch.int64, torch.float32, torch.float64})
 _ROUNDED_TWICE = torch.float16  # by torch, of float64: `_util.watched_cast` knows better
 
@@ -77,7 +79,7 @@ def _operands(function: UfuncBase, inputs: tuple[Any, ...]) -> tuple[list[Any] |
             x = x._n
         elif kind is int and limits in RANGES and not dtypes_impl.fits(x, limits):
             return None, None
-        own = _KEPT.get(dtype) if beside else None
+        own = _KEPT.get(dtype) if beside or (dtype in WIDE_UNSIGNED and numbers < len(inputs)) else None
         operands.append(dtypes_impl.scalar_tensor(x, dtype) if own is None else dtypes_impl.kept(own(x), dtype))
     for i, x in enumerate(inputs):
         by_torch = numbers and casts and type(x) is wrap.ARRAY and _RANKS[x._d] < _RANKS[dtype] < _COMPLEX
@@ -90,31 +92,41 @@ def computed(function: UfuncBase, inputs: tuple[Any, ...]) -> Any:
     """What the ufunc gives, or NoValue where it is not to be found here."""
     if fp_state.watching:
         return NoValue
-    if function._integers is not None and (made := _of_integers(function._integers, *inputs)) is not None:
+    if len(inputs) == 2 and (made := _of_one_dtype(function, *inputs)) is not None:
         return made
     operands, dtype = _operands(function, inputs)
     if operands is None:
         return NoValue
-    call = function._bare if function._bare is not None and dtype in function._arrays else function.__kernel__
     try:
-        result = call(*operands)
+        result = _call_of(function, dtype)(*operands)
     except RuntimeError:
         return NoValue
     return tuple(map(wrap.wrap, result)) if isinstance(result, tuple) else wrap.wrap(result)
 
 
-def _of_integers(call: Callable[..., Any], x1: Any, x2: Any) -> Any:
-    """What torch makes of few signed integers, None where it is not known to make what NumPy does."""
-    if type(x1) is not wrap.ARRAY or type(x2) is not wrap.ARRAY or x1._d is not x2._d or x1._d not in SIGNED:
+def _of_one_dtype(function: UfuncBase, x1: Any, x2: Any) -> Any:
+    """What a ufunc gives of two arrays in the dtype in which it computes; None for all other operands."""
+    if type(x1) is not wrap.ARRAY or type(x2) is not wrap.ARRAY or x1._d is not x2._d:
         return None
-    a, b = x1._t, x2._t
-    if type(a) is not _Tensor or type(b) is not _Tensor or are_many(a) or are_many(b):
+    a, b, dtype, loops = x1._t, x2._t, x1._d, dtypes_impl.LOOPS[function._loops]
+    if type(a) is not _Tensor or type(b) is not _Tensor or not a.is_cpu or not b.is_cpu:
+        return None
+    if loops.resolved.get((dtype, dtype)) is not dtype or dtype is _ROUNDED_TWICE or loops.mixed == "ldexp":
         return None
     try:
-        made = call(a, b)
+        if function._integers is not None and dtype in SIGNED and not (are_many(a) or are_many(b)):
+            made = function._integers(a, b)
+            if made is not None:
+                return wrap.wrap(made)
+        result = _call_of(function, dtype)(a, b)
     except RuntimeError:
         return None
-    return None if made is None else wrap.wrap(made)
+    return tuple(map(wrap.wrap, result)) if isinstance(result, tuple) else wrap.wrap(result)
+
+
+def _call_of(function: UfuncBase, dtype: torch.dtype | None) -> Callable[..., Any]:
+    """What computes the ufunc of plain tensors in a dtype."""
+    return function._bare if function._bare is not None and dtype in function._arrays else function.__kernel__
 
 
 def of_two_dtypes(function: UfuncBase, slow: Callable[..., Any]) -> Callable[..., Any]:
