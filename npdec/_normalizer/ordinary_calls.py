@@ -37,8 +37,10 @@ _HOSTS = frozenset(CONCRETE)
 # own precision.
 _RANKS = {dtype: "buifc".index(dtypes_impl.kind(dtype).replace("u", "i")) for dtype in SCALARS}
 _COMPLEX = _RANKS[torch.complex64]
-_KEPT: dict[torch.dtype, Callable[..., float]] = {torch.float64: float, torch.int64: int}
-_KEPT |= dict.fromkeys(WIDE_UNSIGNED, int)  # of which a body of npdec's computes, which keeps no operand
+_KEPT: dict[torch.dtype, Callable[..., float]] = {
+    torch.float64: float,
+    **dict.fromkeys((torch.int64, *WIDE_UNSIGNED), int),
+}
 _PROMOTED = frozenset({torch.bool, torch.int32, torch.int64, torch.float32, torch.float64})
 _ROUNDED_TWICE = torch.float16  # by torch, of float64: `_util.watched_cast` knows better
 
@@ -68,7 +70,7 @@ def _operands(function: UfuncBase, inputs: tuple[Any, ...]) -> tuple[list[Any] |
     direct = function._bare is not None and dtype in function._arrays
     casts = direct and function._bare is not torch.pow and type(function._bare) is not FunctionType
     numbers = sum(type(x) is not wrap.ARRAY for x in inputs)
-    beside = direct and numbers < len(inputs)  # by itself a number is where arrays are made
+    beside = numbers < len(inputs)  # by itself a number is where arrays are made
     limits = torch.int64 if dtype is torch.bool else dtype  # a number that is only true or false has limits too
     for x in inputs:
         kind = type(x)
@@ -79,7 +81,7 @@ def _operands(function: UfuncBase, inputs: tuple[Any, ...]) -> tuple[list[Any] |
             x = x._n
         elif kind is int and limits in RANGES and not dtypes_impl.fits(x, limits):
             return None, None
-        own = _KEPT.get(dtype) if beside or (dtype in WIDE_UNSIGNED and numbers < len(inputs)) else None
+        own = _KEPT.get(dtype) if beside else None
         operands.append(dtypes_impl.scalar_tensor(x, dtype) if own is None else dtypes_impl.kept(own(x), dtype))
     for i, x in enumerate(inputs):
         by_torch = numbers and casts and type(x) is wrap.ARRAY and _RANKS[x._d] < _RANKS[dtype] < _COMPLEX
@@ -92,7 +94,8 @@ def computed(function: UfuncBase, inputs: tuple[Any, ...]) -> Any:
     """What the ufunc gives, or NoValue where it is not to be found here."""
     if fp_state.watching:
         return NoValue
-    if len(inputs) == 2 and (made := _of_one_dtype(function, *inputs)) is not None:
+    made = _of_one_dtype(function, inputs)
+    if made is not None:
         return made
     operands, dtype = _operands(function, inputs)
     if operands is None:
@@ -104,21 +107,25 @@ def computed(function: UfuncBase, inputs: tuple[Any, ...]) -> Any:
     return tuple(map(wrap.wrap, result)) if isinstance(result, tuple) else wrap.wrap(result)
 
 
-def _of_one_dtype(function: UfuncBase, x1: Any, x2: Any) -> Any:
-    """What a ufunc gives of two arrays in the dtype in which it computes; None for all other operands."""
+def _of_one_dtype(function: UfuncBase, inputs: tuple[Any, ...]) -> Any:
+    """What a ufunc gives of one or two arrays in the dtype in which it computes; None for all other operands."""
+    x1, x2 = inputs[0], inputs[-1]
     if type(x1) is not wrap.ARRAY or type(x2) is not wrap.ARRAY or x1._d is not x2._d:
         return None
-    a, b, dtype, loops = x1._t, x2._t, x1._d, dtypes_impl.LOOPS[function._loops]
-    if type(a) is not _Tensor or type(b) is not _Tensor or not a.is_cpu or not b.is_cpu:
+    a, b, dtype, count = x1._t, x2._t, x1._d, len(inputs)
+    if type(a) is not _Tensor or type(b) is not _Tensor or not a.is_cpu or not b.is_cpu or count > 2:
         return None
-    if loops.resolved.get((dtype, dtype)) is not dtype or dtype is _ROUNDED_TWICE or loops.mixed == "ldexp":
+    loops = dtypes_impl.LOOPS[function._loops]
+    known = loops.resolved.get((dtype, dtype) if count > 1 else (dtype,))
+    if known is not dtype or dtype is _ROUNDED_TWICE or loops.mixed == "ldexp":
         return None
     try:
         if function._integers is not None and dtype in SIGNED and not (are_many(a) or are_many(b)):
             made = function._integers(a, b)
             if made is not None:
                 return wrap.wrap(made)
-        result = _call_of(function, dtype)(a, b)
+        call = _call_of(function, dtype)
+        result = call(a, b) if count > 1 else call(a)
     except RuntimeError:
         return None
     return tuple(map(wrap.wrap, result)) if isinstance(result, tuple) else wrap.wrap(result)

@@ -371,6 +371,10 @@ def make_ufunc(kernel: Callable[..., Any], spec: Spec, parameters: tuple[Paramet
 
         def __call__(self: ufunc, *args: Any, out: Any = NoValue, **options: Any) -> Any:
             try:
+                if len(args) == nin and out is NoValue and not options:
+                    made = ordinary_calls.computed(self, args)
+                    if made is not NoValue:
+                        return made
                 inputs, more = args[:nin] + (NoValue,) * (nin - len(args)), args[nin:]
                 if more or out is None:
                     out, more = call_options.placed_out(self, more, out)
