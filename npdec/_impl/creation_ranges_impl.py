@@ -83,9 +83,9 @@ def _ordinary_range(start: Any, stop: Any, step: Any, dtype: torch.dtype | None)
         return None
     numbers = torch.arange(length, dtype=torch.float64)
     if distance != 1.0:
-        numbers.mul_(distance)
+        numbers.mul_(dtypes_impl.kept(distance, torch.float64))
     if start or distance < 0:
-        numbers.add_(start)
+        numbers.add_(dtypes_impl.kept(start, torch.float64))
     if length > 1 and start + distance != second:
         numbers[1] = second
     return numbers
@@ -198,15 +198,17 @@ def _linspace(start: torch.Tensor, stop: torch.Tensor, num: int, endpoint: bool)
 def _ordinary_linspace(start: Any, stop: Any, num: int, endpoint: bool) -> torch.Tensor | None:
     """Numbers between Python numbers in float64, by the steps of `_linspace`; None for others."""
     intervals = num - 1 if endpoint else num
-    if {type(start), type(stop)} - _PYTHON_NUMBERS or intervals <= 0 or max(abs(start), abs(stop)) > _LARGE:
+    if type(start) not in _PYTHON_NUMBERS or type(stop) not in _PYTHON_NUMBERS or intervals <= 0:
+        return None
+    if not (-_LARGE <= start <= _LARGE and -_LARGE <= stop <= _LARGE):
         return None
     start, stop = float(start), float(stop)
     step = (stop - start) / intervals
     if not step:
         return None
-    numbers = torch.arange(num, dtype=torch.float64).mul_(step)
+    numbers = torch.arange(num, dtype=torch.float64).mul_(dtypes_impl.kept(step, torch.float64))
     if start or step < 0:  # which makes 0.0 of -0.0
-        numbers.add_(start)
+        numbers.add_(dtypes_impl.kept(start, torch.float64))
     if endpoint and intervals * step + start != stop:
         numbers[-1] = stop
     return numbers
