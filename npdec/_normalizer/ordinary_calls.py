@@ -27,7 +27,7 @@ from npdec._impl._storage import shares_memory
 from npdec._impl.dtypes_impl import WIDE_UNSIGNED
 from npdec._torch.tracing import tracing
 
-__all__ = ["computed", "fits", "of_any_dtypes", "of_two_dtypes", "wrapping", "written"]
+__all__ = ["computed", "fits", "of_any_dtypes", "of_pairs", "of_two_dtypes", "wrapping", "written"]
 
 _Tensor = torch.Tensor
 _UNWRAPPING = (ArrayBase, _Tensor, bool, int, float, complex, list, tuple)
@@ -129,6 +129,23 @@ def _of_one_dtype(function: UfuncBase, inputs: tuple[Any, ...]) -> Any:
     except RuntimeError:
         return None
     return tuple(map(wrap.wrap, result)) if isinstance(result, tuple) else wrap.wrap(result)
+
+
+def of_pairs(function: Any = None, A: Any = None, B: Any = None, *more: Any) -> Any:
+    """What a ufunc gives of all pairs of an array and a vector in one dtype, in which torch computes; None for other
+    operands."""
+    if more or type(A) is not wrap.ARRAY or type(B) is not wrap.ARRAY or A._d is not B._d or function.nin != 2:
+        return None
+    a, b = A._t, B._t
+    if type(a) is not _Tensor or type(b) is not _Tensor or b.dim() != 1 or fp_state.watching or are_many(a):
+        return None
+    if A._d not in function._arrays or function.nout > 1:
+        return None
+    try:
+        made = _call_of(function, A._d)(a.unsqueeze(-1), b)
+    except RuntimeError:  # too many axes
+        return None
+    return wrap.array_of(made, made.dtype)
 
 
 def _call_of(function: UfuncBase, dtype: torch.dtype | None) -> Callable[..., Any]:
