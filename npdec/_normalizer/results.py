@@ -53,11 +53,16 @@ def wrap_array(result: Any) -> Any:
 def wrap_view(source: Any, result: Any) -> Any:
     """What a kernel returned as arrays that may share memory with `source`; with several sources, each with its own."""
     if type(source) is _wrap.ARRAY and type(result) is _Tensor and type(source._t) is _Tensor:
-        if source._t is result:
+        tensor = source._t
+        if tensor is result:
             return source
+        if result.is_contiguous() or not result.numel() or not is_broadcast(result):
+            return seen(source, result)
+        base = result._base
+        if base is not None and (base is tensor or base is tensor._base):  # it is known to be a view
+            return memory.seen_frozen(source, result, memory.ONE_IN_MEMORY)
         made = seen(source, result)
-        if not result.is_contiguous() and result.numel() and is_broadcast(result):
-            memory.freeze(made, memory.ONE_IN_MEMORY)
+        memory.freeze(made, memory.ONE_IN_MEMORY)
         return made
     if isinstance(result, torch.Tensor):
         if type(source) is tuple and len(source) == 1:
