@@ -205,7 +205,10 @@ class ElementAccess(NDArrayBase):
                         if len(family) > family.limit:
                             memory.settle(self, result)
                         return result
-                    found = ordinary.backwards(self, (key,)) if type(step) is int else None
+                    whole = key.start is None is key.stop and type(step) is int and step == -1
+                    found = ordinary.reversed_rows(self) if whole else None
+                    if found is None and type(step) is int:
+                        found = ordinary.backwards(self, (key,))
                     return indexing.getitem(self, key) if found is None else found
                 if kind is tuple:
                     for item in key:

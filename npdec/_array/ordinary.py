@@ -5,7 +5,7 @@ Whatever else there may be, and whatever torch refuses, is left to `npdec._array
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 from weakref import ref
 
@@ -23,8 +23,8 @@ from npdec._torch.functorch import is_transformed
 from npdec._torch.tracing import tracing
 
 __all__ = [
-    "REFUSALS", "arrays_of", "backwards", "forwards", "indices_of", "is_free", "items_of", "read", "reverse", "rows",
-    "spread",
+    "REFUSALS", "arrays_of", "backwards", "forwards", "indices_of", "is_free", "items_of", "read", "reverse",
+    "reversed_rows", "rows", "spread",
 ]  # fmt: skip
 
 _new, _Tensor = object.__new__, torch.Tensor
@@ -282,27 +282,30 @@ def backwards(array: Any, key: tuple[Any, ...]) -> Any:
     tensor = array._t
     if type(tensor) is not _Tensor:
         return None
-    again: Callable[[torch.Tensor], torch.Tensor] = _rows_reversed
     try:
-        if len(key) > 1 or not (key[0].start is key[0].stop is None and key[0].step == -1):  # the commonest
-            found = forwards(key, tensor.shape)
-            if found is None:
-                return None
-            items, axes = found
-
-            def chosen(source: torch.Tensor) -> torch.Tensor:
-                return reverse(source[items] if items else source, axes)
-
-            again = chosen
-        made = wrap.array_of(again(tensor), array._d)
+        found = forwards(key, tensor.shape)
+        if found is None:
+            return None
+        items, axes = found
+        made = wrap.array_of(reverse(tensor[items] if items else tensor, axes), array._d)
     except REFUSALS:
         return None  # NumPy's words are found on the general way
-    memory.mirror(array, made, again)
+    memory.mirror(array, made, lambda source: reverse(source[items] if items else source, axes))
     return made
 
 
-def _rows_reversed(tensor: torch.Tensor) -> torch.Tensor:
-    return tensor.flip(0) if tensor.dtype not in WIDE_UNSIGNED else reverse(tensor, [0])
+def reversed_rows(array: Any) -> Any:
+    """`array[::-1]`, as `backwards`."""
+    tensor = array._t
+    if type(tensor) is not _Tensor or not tensor.dim() or array._d in WIDE_UNSIGNED:
+        return None
+    made = wrap.array_of(tensor.flip(0), array._d)
+    memory.mirror(array, made, _flipped)
+    return made
+
+
+def _flipped(tensor: torch.Tensor) -> torch.Tensor:
+    return tensor.flip(0)
 
 
 def reverse(tensor: torch.Tensor, axes: list[int]) -> torch.Tensor:
@@ -312,12 +315,13 @@ def reverse(tensor: torch.Tensor, axes: list[int]) -> torch.Tensor:
 
 def rows(array: Any) -> Iterator[Any]:
     """The views along the first axis of an array of several, one after the other."""
+    cls = wrap.ARRAY
     for i in range(len(array)):
         tensor = array._t
         if type(tensor) is not _Tensor:
             yield array[i]
             continue
-        row = _new(wrap.ARRAY)  # `memory.seen_part`, written out
+        row = _new(cls)  # `memory.seen_part`, written out
         row._t, row._d = tensor[i], array._d
         family = row._m = family_of(array) if array._m is None else array._m
         family.append(ref(row))
