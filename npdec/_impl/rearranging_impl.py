@@ -177,7 +177,9 @@ def flipud(m: ArrayLike) -> Mirror:
 
 
 def _turned(m: torch.Tensor) -> torch.Tensor | None:
-    return torch.rot90(m) if m.dim() > 1 else None
+    if m.dim() < 2:
+        return None
+    return torch.rot90(m) if m.is_contiguous() else m.transpose(0, 1).flip(0)  # which lies otherwise in memory
 
 
 @public(direct=Direct(_turned, SUMMED))

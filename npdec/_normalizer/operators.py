@@ -180,7 +180,8 @@ def attach_operators(functions: Iterable[Any]) -> None:
             if stem == "pow":
                 numbers = frozenset({int, float, complex})
                 slow = _make("power in place", function, in_place, _general=slow, _numbers=numbers)
-            _attach(Composition, in_place, _fast_in_place(function, slow))
+            function._in_place = _fast_in_place(function, slow)
+            _attach(Composition, in_place, function._in_place)
 
 
 def _fast(

@@ -100,6 +100,8 @@ def __call__(self, x1=_NoValue, x2=_NoValue, /, *more, out=_NoValue, **options):
 """
     + _OUT
     + """
+    if out is x1 and type(x1) is _Array is type(x2) and not more and not options and self._in_place is not None:
+        return self._in_place(x1, x2)
     if (
         type(out) is _Array and type(x1) is _Array and type(x2) is _Array and x1._d is x2._d and x1._d in _into
         and not more and not options and _fits(out, x1, x2)
