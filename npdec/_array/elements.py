@@ -284,8 +284,10 @@ class ElementAccess(NDArrayBase):
                         break
                 else:
                     place, count = key, len(key)
+            elif kind is slice or key is Ellipsis or kind not in _INTEGERS:
+                place = None
             else:
-                place, count = (key._n, 1) if kind in _INTEGERS else (None, 0)
+                place, count = key._n, 1
             if place is not None and not _tracing():
                 try:
                     tensor, data_ptr, address, items, cls, rank, more = self._w

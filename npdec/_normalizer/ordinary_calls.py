@@ -49,6 +49,7 @@ def _operands(function: UfuncBase, inputs: tuple[Any, ...]) -> tuple[list[Any] |
     """The operands as tensors of the dtype in which the ufunc computes, or as torch casts them to it beside a number,
     and that dtype; None if it is not known yet, or an operand is more than its numbers."""
     key: list[Any] = []
+    numbers = len(inputs)
     for x in inputs:
         kind = type(x)
         if kind is wrap.ARRAY:
@@ -56,6 +57,7 @@ def _operands(function: UfuncBase, inputs: tuple[Any, ...]) -> tuple[list[Any] |
             if type(tensor) is not _Tensor or not tensor.is_cpu:
                 return None, None
             key.append(x._d)
+            numbers -= 1
         elif kind in _NUMBERS:
             key.append(kind)
         elif kind in _HOSTS and not tracing():  # a trace would hold for this number alone
@@ -69,7 +71,6 @@ def _operands(function: UfuncBase, inputs: tuple[Any, ...]) -> tuple[list[Any] |
     operands: list[Any] = []
     direct = function._bare is not None and dtype in function._arrays
     casts = direct and function._bare is not torch.pow and type(function._bare) is not FunctionType
-    numbers = sum(type(x) is not wrap.ARRAY for x in inputs)
     beside = numbers < len(inputs)  # by itself a number is where arrays are made
     limits = torch.int64 if dtype is torch.bool else dtype  # a number that is only true or false has limits too
     for x in inputs:
@@ -112,12 +113,13 @@ def _of_one_dtype(function: UfuncBase, inputs: tuple[Any, ...]) -> Any:
     x1, x2 = inputs[0], inputs[-1]
     if type(x1) is not wrap.ARRAY or type(x2) is not wrap.ARRAY or x1._d is not x2._d:
         return None
-    a, b, dtype, count = x1._t, x2._t, x1._d, len(inputs)
-    if type(a) is not _Tensor or type(b) is not _Tensor or not a.is_cpu or not b.is_cpu or count > 2:
+    dtype, count, loops = x1._d, len(inputs), dtypes_impl.LOOPS[function._loops]
+    if loops.resolved.get((dtype, dtype) if count > 1 else (dtype,)) is not dtype or count > 2:
         return None
-    loops = dtypes_impl.LOOPS[function._loops]
-    known = loops.resolved.get((dtype, dtype) if count > 1 else (dtype,))
-    if known is not dtype or dtype is _ROUNDED_TWICE or loops.mixed == "ldexp":
+    a, b = x1._t, x2._t
+    if type(a) is not _Tensor or type(b) is not _Tensor or not a.is_cpu or not b.is_cpu:
+        return None
+    if dtype is _ROUNDED_TWICE or loops.mixed == "ldexp":
         return None
     try:
         if function._integers is not None and dtype in SIGNED and not (are_many(a) or are_many(b)):

@@ -298,10 +298,4 @@ def operator(self, other):
 SOURCES["fast of integers"] = SOURCES["fast"].replace(
     "return _wrap(r)", "return _slow(self, other) if r is None else _wrap(r)"
 )
-# There are few dtypes in which NumPy does not compare, and few arrays so long.
-_SOME, _MOST = ("d in _many and {0} and t.numel() >= _MANY", "{0} and t.numel() >= _MANY and d in _many")
-SOURCES["fast comparison"] = (
-    SOURCES["fast"]
-    .replace("c._d = d", "c._d = _bool")
-    .replace(_SOME.format("type(t) is _Tensor"), _MOST.format("type(t) is _Tensor"))
-)
+SOURCES["fast comparison"] = SOURCES["fast"].replace("c._d = d", "c._d = _bool")
