@@ -60,13 +60,14 @@ def _natural_dtype(x: Any) -> Any:
 
 
 _PYTHON_NUMBERS = frozenset({int, float})
+_LONG = 2.0**62
 
 
 def _ordinary_range(start: Any, stop: Any, step: Any, dtype: torch.dtype | None) -> torch.Tensor | None:
     """A range of Python ints in int64, or of floats in float64, by the steps of `arange`; None for others."""
     start, stop = (0, start) if stop is None else (start, stop)
     a, b, c = type(start), type(stop), type(step)
-    if not (a is float or a is int) or not (b is float or b is int) or not (c is float or c is int) or not step:
+    if not (a is b is c is float or {a, b, c} <= _PYTHON_NUMBERS) or not step:
         return None
     if a is b is c is int:
         if dtype not in (None, torch.int64) or max(abs(start), abs(stop), abs(step)) > dtypes_impl.WHOLE:
@@ -75,7 +76,8 @@ def _ordinary_range(start: Any, stop: Any, step: Any, dtype: torch.dtype | None)
         return torch.arange(start, stop if (stop - start) * step > 0 else start, step)
     if dtype not in (None, torch.float64):
         return None
-    length = _length(start, stop, step)
+    count = (stop - start) / step
+    length = math.ceil(count) if 0 < count < _LONG else _length(start, stop, step)
     start = float(start)
     second = start + step
     distance = second - start

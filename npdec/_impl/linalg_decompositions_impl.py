@@ -64,7 +64,17 @@ _ZERO = torch.zeros((), dtype=torch.float64)
 
 def _of_lower(function: Callable[[torch.Tensor], Any]) -> Direct:
     """The common call of a function that reads the lower triangles of square matrices, and refuses all others."""
-    return Direct(lambda a: function(a + _ZERO) if _util.are_numbers(a) else None, _DOUBLE)
+
+    def computed(a: torch.Tensor) -> Any:
+        if not _util.are_numbers(a):
+            return None
+        without = a.numel() <= _FEW and a.dim() == 2 and all(0.0 not in row for row in a.tolist())
+        return function(a if without else a + _ZERO)
+
+    return Direct(computed, _DOUBLE)
+
+
+_FEW = 16  # elements that Python goes through sooner than torch adds a zero
 
 
 def _factor(a: torch.Tensor) -> torch.Tensor | None:
