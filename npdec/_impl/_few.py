@@ -6,6 +6,7 @@ None where torch has to say it: of nan, and where an extreme is zero, of which t
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -30,7 +31,7 @@ def _of_list(
             if rank == 1:
                 return find(a.tolist())
             if rank == 2:
-                return find([number for row in a.tolist() for number in row])
+                return find(list(itertools.chain.from_iterable(a.tolist())))
         return otherwise(a, count)
 
     return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -68,7 +69,7 @@ def _of_lower(function: Callable[[torch.Tensor], Any]) -> Direct:
     def computed(a: torch.Tensor) -> Any:
         if not _util.are_numbers(a):
             return None
-        without = a.numel() <= _FEW and a.dim() == 2 and all(0.0 not in row for row in a.tolist())
+        without = a.numel() <= _FEW and a.dim() == 2 and 0.0 not in itertools.chain.from_iterable(a.tolist())
         return function(a if without else a + _ZERO)
 
     return Direct(computed, _DOUBLE)

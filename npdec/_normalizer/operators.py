@@ -327,7 +327,7 @@ def _copied_into(function: Callable[..., torch.Tensor]) -> Callable[..., Any]:
 
 def attach_matmul(matmul: Any) -> None:
     """The operator @, which is no ufunc of elements. Scalars have none."""
-    more = {"_direct": fp_state.guarded(DIRECT), "_product": torch.Tensor.matmul, "_Tensor": torch.Tensor}
+    more = {"_direct": fp_state.guarded(DIRECT), "_Tensor": torch.Tensor}
     more |= {"_array_of": wrap.array_of, "_wrap_total": wrap.wrap_total}
     _attach(Composition, "__matmul__", _make("matmul", matmul, "__matmul__", **more))
     _attach(Composition, "__rmatmul__", _make("reflected matmul", matmul, "__rmatmul__"))

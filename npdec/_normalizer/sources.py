@@ -234,7 +234,7 @@ def operator(self, other):
         a, b = self._t, other._t
         if type(a) is type(b) is _Tensor:
             try:
-                r = _product(a, b)
+                r = a.matmul(b)
             except RuntimeError:  # of no dimensions, or shapes that do not fit: NumPy's words are found there
                 return _function(self, other)
             if type(r) is not _Tensor:
