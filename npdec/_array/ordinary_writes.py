@@ -222,7 +222,10 @@ def _put_at_one(tensor: torch.Tensor, dtype: torch.dtype, index: torch.Tensor, n
         return False
     if given is None:
         made = kept_beside(number, dtype)
-        tensor[index] = number if made is None else made
+        if made is not None and in_order[0] >= 0 and index.dtype is torch.int64:
+            tensor.index_fill_(0, index, made)
+        else:
+            tensor[index] = number if made is None else made
         return True
     if in_order[0] < 0 or given.dim() != 1 or tensor.dim() != 1 or given.shape[0] != count:
         return None
