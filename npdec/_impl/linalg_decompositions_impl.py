@@ -75,9 +75,6 @@ def _of_lower(function: Callable[[torch.Tensor], Any]) -> Direct:
     return Direct(computed, _DOUBLE)
 
 
-_FEW = 16  # elements that Python goes through sooner than torch adds a zero
-
-
 def _factor(a: torch.Tensor) -> torch.Tensor | None:
     """The factor of one matrix; None if there is none, which is asked sooner than it is raised."""
     factor, failed = torch.linalg.cholesky_ex(a)
@@ -198,8 +195,10 @@ def svdvals(x: ArrayLike, /) -> Array:
 
 
 def _check_finite(a: torch.Tensor) -> None:
-    if _util.are_numbers(a) and not a.is_complex() and math.isfinite(torch.sum(a).item()):
-        return
+    if _util.are_numbers(a) and not a.is_complex():
+        few = a.numel() <= _FEW and a.dim() == 2
+        if math.isfinite(sum(itertools.chain.from_iterable(a.tolist())) if few else torch.sum(a).item()):
+            return
     if not torch.isfinite(a).all():
         raise LinAlgError("Array must not contain infs or NaNs")
 
