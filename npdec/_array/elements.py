@@ -205,7 +205,10 @@ class ElementAccess(NDArrayBase):
                         if len(family) > family.limit:
                             memory.settle(self, result)
                         return result
-                    found = ordinary.backwards(self, (key,)) if type(step) is int else None
+                    whole = key.start is None is key.stop and type(step) is int and step == -1
+                    found = ordinary.reversed_rows(self) if whole else None
+                    if found is None and type(step) is int:
+                        found = ordinary.backwards(self, (key,))
                     return indexing.getitem(self, key) if found is None else found
                 if kind is tuple:
                     for item in key:
@@ -281,15 +284,17 @@ class ElementAccess(NDArrayBase):
                         break
                 else:
                     place, count = key, len(key)
+            elif kind is slice or key is Ellipsis or kind not in _INTEGERS:
+                place = None
             else:
-                place, count = (key._n, 1) if kind in _INTEGERS else (None, 0)
+                place, count = key._n, 1
             if place is not None and not _tracing():
                 try:
                     tensor, data_ptr, address, items, cls, rank, more = self._w
                 except AttributeError:
                     self._w = NOT_YET
-                    cls, tensor = _SECOND, None
-                if tensor is not self._t:
+                    cls, tensor, rank = _SECOND, None, None
+                if tensor is not self._t and (rank == count or rank is None):
                     _again(self, count, cls)
                     tensor, data_ptr, address, items, cls, rank, more = getattr(self, "_w", _SHUT)
                 family = self._m

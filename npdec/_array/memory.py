@@ -162,7 +162,7 @@ def mirror(source: NDArrayBase, copy: NDArrayBase, again: Callable[[torch.Tensor
         freeze(copy, reason)
     mirrors = shown.mirrors
     mirrors.append(origin)
-    if len(mirrors) & (len(mirrors) - 1) == 0:  # at every doubling: without writes, nothing else drops the dead
+    if (count := len(mirrors)) > 7 and count & (count - 1) == 0:  # 8, 16, ...: without writes, nothing else drops them
         mirrors[:] = alive(mirrors)
 
 

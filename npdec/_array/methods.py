@@ -287,11 +287,13 @@ class ArrayMethods(DecompositionMixin, BufferMethods, ProtocolMixin):
     def transpose(self, /, *axes: Any) -> Any:
         """The array with its axes permuted: a view. `x.transpose()`, `x.transpose(1, 0)` or `x.transpose((1, 0))`."""
         try:
+            if not axes and type(self) is wrap.ARRAY:
+                return self.T
             tensor = self._t
             if type(tensor) is torch.Tensor and type(self) is wrap.ARRAY:
                 try:
                     pair = len(axes) == 2 and type(axes[0]) is int is type(axes[1])
-                    if not axes or (pair and axes == (1, 0) and tensor.dim() == 2):
+                    if pair and axes == (1, 0) and tensor.dim() == 2:
                         return self.T
                     found = tensor.permute(axes)
                 except (TypeError, RuntimeError, IndexError):  # NumPy's words are found below

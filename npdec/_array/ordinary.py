@@ -20,10 +20,11 @@ from npdec._impl import _storage
 from npdec._impl._by_numpy import places
 from npdec._impl.dtypes_impl import WIDE_UNSIGNED
 from npdec._torch.functorch import is_transformed
+from npdec._torch.tracing import tracing
 
 __all__ = [
     "REFUSALS", "arrays_of", "axes_of", "backwards", "forwards", "indices_of", "is_free", "items_of", "read", "reverse",
-    "rows", "spread",
+    "reversed_rows", "rows", "spread",
 ]  # fmt: skip
 
 _new, _Tensor = object.__new__, torch.Tensor
@@ -188,11 +189,17 @@ def _columns(tensor: torch.Tensor, key: tuple[Any, Any]) -> torch.Tensor | None:
     index = columns._t
     if type(index) is not _Tensor or index.dim() != 1 or tensor.dim() != 2 or rows.step is not None:
         return None
-    if not tensor.is_cpu or tensor.requires_grad:
+    if not tensor.is_cpu or tensor.requires_grad or tracing():
         return None
-    chosen = tensor if rows.start is None is rows.stop else tensor[rows]
+    return _columns_of(tensor if rows.start is None is rows.stop else tensor[rows], index)
+
+
+def _columns_of(tensor: torch.Tensor, index: torch.Tensor) -> torch.Tensor | None:
+    """`tensor[:, index]` of a matrix on the CPU, in memory one column after the other, as NumPy's result."""
+    height = tensor.shape[0]
     try:
-        return torch.index_select(chosen.mT, 0, index).mT
+        made = tensor.new_empty_strided((height, index.numel()), (1, height or 1))
+        return torch.index_select(tensor, 1, index, out=made)
     except (IndexError, RuntimeError):  # which it counts from the back, or cannot choose of the dtype
         return None
 
@@ -217,7 +224,8 @@ def _by_arrays(tensor: torch.Tensor, items: list[Any]) -> torch.Tensor | None:
     view = tensor if around.count(_ALL) == len(around) else tensor[tuple(around)]
     count, axes = len(arrays), arrays[0].dim()
     if axes == 1 and view.dim() == 2:  # of more axes torch's function does not keep the order in which the rest lies
-        return _selected(view.mT, arrays[0], True).mT
+        made = None if view.requires_grad or tracing() else _columns_of(view, arrays[0])
+        return _selected(view.mT, arrays[0], True).mT if made is None else made
     if any(array.dim() != axes for array in arrays):
         return None
     found = view.movedim(tuple(range(at, at + count)), tuple(range(count)))[tuple(arrays)]
@@ -272,8 +280,6 @@ def forwards(key: tuple[Any, ...], shape: Sequence[int]) -> tuple[tuple[Any, ...
             if type(step) is int and step < 0:
                 axes.append(axis - ints)
                 if step == -1 and item.start is None is item.stop:
-                    if len(key) == 1:  # the commonest
-                        return (), [0]
                     items.append(_ALL)
                     continue
                 start, stop, step = item.indices(shape[axis])
@@ -309,6 +315,20 @@ def backwards(array: Any, key: tuple[Any, ...]) -> Any:
     return made
 
 
+def reversed_rows(array: Any) -> Any:
+    """`array[::-1]`, as `backwards`."""
+    tensor = array._t
+    if type(tensor) is not _Tensor or not tensor.dim() or array._d in WIDE_UNSIGNED:
+        return None
+    made = wrap.array_of(tensor.flip(0), array._d)
+    memory.mirror(array, made, _flipped)
+    return made
+
+
+def _flipped(tensor: torch.Tensor) -> torch.Tensor:
+    return tensor.flip(0)
+
+
 def reverse(tensor: torch.Tensor, axes: list[int]) -> torch.Tensor:
     """`torch.flip`, of every dtype."""
     return _storage.moved(torch.flip, tensor, axes) if tensor.dtype in WIDE_UNSIGNED else torch.flip(tensor, axes)
@@ -316,12 +336,13 @@ def reverse(tensor: torch.Tensor, axes: list[int]) -> torch.Tensor:
 
 def rows(array: Any) -> Iterator[Any]:
     """The views along the first axis of an array of several, one after the other."""
+    cls = wrap.ARRAY
     for i in range(len(array)):
         tensor = array._t
         if type(tensor) is not _Tensor:
             yield array[i]
             continue
-        row = _new(wrap.ARRAY)  # `memory.seen_part`, written out
+        row = _new(cls)  # `memory.seen_part`, written out
         row._t, row._d = tensor[i], array._d
         family = row._m = family_of(array) if array._m is None else array._m
         family.append(ref(row))

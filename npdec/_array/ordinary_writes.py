@@ -154,7 +154,7 @@ def _put(array: Any, key: Any, number: Any, given: Any, is_part: bool = True) ->
         return True
     if not is_part and given.dim() and tensor.dim() <= (1 if type(key) is int else len(key)):
         return False
-    if given.untyped_storage()._cdata == tensor.untyped_storage()._cdata:
+    if given._base is tensor or given.untyped_storage()._cdata == tensor.untyped_storage()._cdata:
         if _is_row(given, tensor, key) if type(key) is int else _is_same(given, tensor[key]):
             return True  # x[key] += y, which has written the view
         given = given.clone()
@@ -182,9 +182,9 @@ def _is_row(given: torch.Tensor, tensor: torch.Tensor, key: int) -> bool:
     """`_is_same(given, tensor[key])`, which has no need of the view."""
     shape, strides = tensor.shape, tensor.stride()
     place = key + shape[0] if key < 0 else key
-    if given.data_ptr() != tensor.data_ptr() + place * strides[0] * tensor.itemsize or not 0 <= place < shape[0]:
+    if given.storage_offset() != tensor.storage_offset() + place * strides[0] or not 0 <= place < shape[0]:
         return False
-    return given.shape == shape[1:] and given.stride() == strides[1:]
+    return given.stride() == strides[1:] and given.shape == shape[1:]
 
 
 def _is_same(a: torch.Tensor, b: torch.Tensor) -> bool:
@@ -222,7 +222,10 @@ def _put_at_one(tensor: torch.Tensor, dtype: torch.dtype, index: torch.Tensor, n
         return False
     if given is None:
         made = kept_beside(number, dtype)
-        tensor[index] = number if made is None else made
+        if made is not None and in_order[0] >= 0 and index.dtype is torch.int64:
+            tensor.index_fill_(0, index, made)
+        else:
+            tensor[index] = number if made is None else made
         return True
     if in_order[0] < 0 or given.dim() != 1 or tensor.dim() != 1 or given.shape[0] != count:
         return None
@@ -242,7 +245,7 @@ def _put_at(tensor: torch.Tensor, dtype: torch.dtype, items: Sequence[Any], numb
         return False  # which a mask refuses, and indices take if the other axes have length one
     named: list[list[int]] = []
     memory_of_all = tensor.untyped_storage()._cdata
-    shape = tuple(tensor.shape)
+    shape = tensor.shape
     for axis, item in enumerate(items):
         if type(item) is _Tensor:
             size = shape[axis]

@@ -105,6 +105,8 @@ class UfuncBase:
     _flags: Any  # which floating-point errors it can report
     _torch: Callable[..., Any] | None  # the torch function that is its kernel between arrays of the dtypes in _arrays
     _bare: Callable[..., Any] | None  # that function for plain tensors, without its rule
+    _integers: Callable[..., Any] | None  # what torch makes of signed integers, None where it does otherwise
+    _in_place: Callable[..., Any] | None = None  # the operator that writes the result into its first operand
     _direct: frozenset[torch.dtype]  # those of which it is the kernel beside anything
     _arrays: frozenset[torch.dtype]
     __kernel__: Callable[..., Any]  # what computes in all others

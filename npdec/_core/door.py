@@ -79,11 +79,20 @@ class Implementation:
         return f"<implementation of {self._name}>"
 
 
-def opened(function: Callable[..., Any], on: Callable[[tuple[Any, ...], dict[str, Any], Exception], Any]) -> Any:
-    """The function, whose calls go on by `on` where they meet what torch cannot hold."""
+def opened(
+    function: Callable[..., Any],
+    on: Callable[[tuple[Any, ...], dict[str, Any], Exception], Any],
+    at_once: Callable[..., Any] | None = None,
+) -> Any:
+    """The function, whose calls go on by `on` where they meet what torch cannot hold. Before it, `at_once` is asked
+    about arguments without names: what it answers with None is left to the function."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
         try:
+            if at_once is not None and not kwargs:
+                made = at_once(*args)
+                if made is not None:
+                    return made
             try:
                 return function(*args, **kwargs)
             except AbsentDTypeError as error:
@@ -133,7 +142,7 @@ def open_method_to_guests(method: Callable[..., Any]) -> Any:
     return opened(method, lambda args, kwargs, error: hand_over_method(name, args[0], args[1:], kwargs, error))
 
 
-def open_ufunc_method(method: Callable[..., Any]) -> Any:
+def open_ufunc_method(method: Callable[..., Any], at_once: Callable[..., Any] | None = None) -> Any:
     """The method of ufuncs, in the same way."""
     name = method.__name__.lstrip("_")
-    return opened(method, lambda args, kwargs, error: hand_over_ufunc(args[0], name, args[1:], kwargs, error))
+    return opened(method, lambda args, kwargs, error: hand_over_ufunc(args[0], name, args[1:], kwargs, error), at_once)

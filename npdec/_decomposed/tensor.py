@@ -284,9 +284,12 @@ def is_reverse(args: Sequence[Any]) -> bool:
 
 def is_broadcast(tensor: torch.Tensor) -> bool:
     """Whether several elements of the tensor are one in memory."""
-    return 0 in tensor.stride() and any(
-        n > 1 and not stride for n, stride in zip(tensor.shape, tensor.stride(), strict=True)
-    )
+    strides = tensor.stride()
+    if 0 in strides:
+        for n, stride in zip(tensor.shape, strides):
+            if n > 1 and not stride:
+                return True
+    return False
 
 
 def copy_of(tensor: torch.Tensor) -> torch.Tensor:

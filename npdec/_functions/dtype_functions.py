@@ -38,7 +38,7 @@ __all__ = [
 ]
 
 little_endian = sys.byteorder == "little"
-_NUMBERS = frozenset({bool, int, float, complex})
+_NUMBERS = {bool: torch.bool, int: int, float: float, complex: complex}  # what they are to promotion
 
 
 def _array_dtype(obj: Any) -> torch.dtype | None:
@@ -105,15 +105,17 @@ def result_type(*arrays_and_dtypes: Any) -> dtype_class:
         operands = []
         try:
             for obj in arrays_and_dtypes:
-                if type(obj) in _NUMBERS:
-                    operands.append(obj)
+                kind = type(obj)
+                if kind in _NUMBERS:
+                    operands.append(_NUMBERS[kind])
                     continue
-                operand: Any = obj._d if type(obj) is wrap.ARRAY else _array_dtype(obj)
+                operand: Any = obj._d if kind is wrap.ARRAY else _array_dtype(obj)
                 if operand is None:
                     check_asking(obj)
-                    operand = obj if isinstance(obj, (int, float, complex)) else as_dtype(obj)
+                    is_number = isinstance(obj, (int, float, complex))
+                    operand = dtypes_impl.scalar_type(kind) if is_number else as_dtype(obj)
                 operands.append(operand)
-            return INTERNED[dtypes_impl.result_type(*operands)]
+            return INTERNED[dtypes_impl.common_dtype(*operands)]
         except AbsentDTypeError as error:
             absent = error
         return hand_over("result_type", arrays_and_dtypes, {}, absent)

@@ -6,6 +6,7 @@ None where torch has to say it: of nan, and where an extreme is zero, of which t
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -25,7 +26,13 @@ def _of_list(
 
     def found(a: torch.Tensor) -> Any:
         count = a.numel()
-        return find(a.tolist()) if 0 < count <= _FEW and a.dim() == 1 else otherwise(a, count)
+        if 0 < count <= _FEW:
+            rank = a.dim()
+            if rank == 1:
+                return find(a.tolist())
+            if rank == 2:
+                return find(list(itertools.chain.from_iterable(a.tolist())))
+        return otherwise(a, count)
 
     return found
 
@@ -35,7 +42,7 @@ def _extreme(find: Callable[[torch.Tensor], torch.Tensor]) -> Callable[[torch.Te
         if not 0 < count <= _SMALL:
             return None
         number = find(a).item()
-        return number if type(number) is int or not (number == 0 or math.isnan(number)) else None
+        return number if type(number) is int or (number and not math.isnan(number)) else None
 
     return found
 
@@ -46,35 +53,42 @@ def _test(find: Callable[[torch.Tensor], torch.Tensor]) -> Callable[[torch.Tenso
 
 def _greatest(numbers: list[Any]) -> Any:
     found = max(numbers)
-    return found if _is_settled(found, numbers) else None
+    return found if type(found) is int or _is_settled(found, numbers) else None
 
 
 def _least(numbers: list[Any]) -> Any:
     found = min(numbers)
-    return found if _is_settled(found, numbers) else None
+    return found if type(found) is int or _is_settled(found, numbers) else None
 
 
 def _first_greatest(numbers: list[Any]) -> Any:
     found = max(numbers)
-    return numbers.index(found) if _is_settled(found, numbers, signed=False) else None
+    return numbers.index(found) if type(found) is int or _has_no_nan(numbers) else None
 
 
 def _first_least(numbers: list[Any]) -> Any:
     found = min(numbers)
-    return numbers.index(found) if _is_settled(found, numbers, signed=False) else None
+    return numbers.index(found) if type(found) is int or _has_no_nan(numbers) else None
 
 
-def _is_settled(found: Any, numbers: list[Any], signed: bool = True) -> bool:
-    if type(found) is int:
-        return True
+def _has_no_nan(numbers: list[Any]) -> bool:
+    return not math.isnan(sum(numbers))  # neither are there infinities of both signs
+
+
+def _is_settled(found: Any, numbers: list[Any]) -> bool:
     if math.isnan(sum(numbers)):
         return False
-    if found != 0.0 or not signed or numbers.count(0.0) == 1:
+    if found or numbers.count(0.0) == 1:
         return True
     return len({math.copysign(1.0, n) for n in numbers if n == 0.0}) == 1
+
+
+def _not_zero(numbers: list[Any]) -> int:
+    return len(numbers) - numbers.count(0)
 
 
 greatest, least = _of_list(_greatest, _extreme(torch.Tensor.max)), _of_list(_least, _extreme(torch.Tensor.min))
 first_greatest = _of_list(_first_greatest, lambda a, count: a.argmax().item() if count < MANY else None)
 first_least = _of_list(_first_least, lambda a, count: a.argmin().item() if count < MANY else None)
+not_zero = _of_list(_not_zero, _test(torch.Tensor.count_nonzero))
 all_true, any_true = _of_list(all, _test(torch.Tensor.all)), _of_list(any, _test(torch.Tensor.any))

@@ -180,11 +180,14 @@ def ranks(x: torch.Tensor) -> torch.Tensor:
     return torch.empty_like(order).scatter_(0, order, torch.cumsum(rises, 0))
 
 
-def _is_nan(x: torch.Tensor) -> bool:
-    return math.isnan(x.item()) if _util.are_numbers(x) else _util.is_known_true(torch.isnan(x))
+def _ends_with_nan(a: torch.Tensor) -> bool:
+    count = a.numel()
+    if count and _util.are_numbers(a):
+        return math.isnan(a.tolist()[-1] if count <= _FEW else a[-1].item())
+    return bool(count) and _util.is_known_true(torch.isnan(a[-1]))
 
 
-_FEW = 64  # elements, with each of which many values are compared sooner than they are looked for
+_FEW = 64  # elements, with each of which many values are compared sooner than they are looked for, and all are read
 
 
 def _counted(a: torch.Tensor, v: torch.Tensor, right: bool) -> torch.Tensor | None:
@@ -217,7 +220,7 @@ def search(a: torch.Tensor, v: torch.Tensor, right: bool, without_nan: bool = Fa
         a, flat = both[: len(a)], both[len(a) :]
     elif a.dtype not in _BITS:
         a, flat = _util.to_ordered(a), _util.to_ordered(flat)
-    elif not without_nan and len(a) and _is_nan(a[-1]):  # torch takes a nan for less than everything
+    elif not without_nan and _ends_with_nan(a):  # torch takes a nan for less than everything
         a, flat = keys(a), keys(flat)
     found = torch.searchsorted(a.contiguous(), flat.contiguous(), right=right)
     return found if v.dim() == 1 else found.reshape(v.shape)

@@ -197,7 +197,16 @@ _is_transformed, _is_compiling = torch._C._are_functorch_transforms_active, torc
 
 def are_without_nan(x: torch.Tensor) -> bool:
     """Whether a tensor is nothing but numbers, none of which is nan."""
-    return are_numbers(x) and torch.equal(x, x)
+    return (  # `are_numbers`, written out
+        type(x) is _Tensor
+        and x.is_cpu
+        and not x.requires_grad
+        and not _is_transformed()
+        and not _python_dispatch._is_in_torch_dispatch_mode
+        and forward_ad._current_level < 0
+        and not _is_compiling()
+        and x.equal(x)
+    )
 
 
 # --- casts ------------------------------------------------------------------------------------------------------------

@@ -19,11 +19,11 @@ def of_matrices(x: torch.Tensor) -> torch.Tensor | None:
 
 
 def squeezed(a: torch.Tensor) -> torch.Tensor | None:
-    return torch.squeeze(a) if 1 in a.shape else None
+    return a.squeeze() if 1 in a.shape else None
 
 
 def with_axis(a: torch.Tensor, axis: Any) -> torch.Tensor | None:
-    return torch.unsqueeze(a, axis) if a.dim() < _MAX_NDIM else None
+    return a.unsqueeze(axis) if a.dim() < _MAX_NDIM else None
 
 
 def expanded(a: torch.Tensor, shape: Any) -> torch.Tensor | None:

@@ -60,13 +60,14 @@ def _natural_dtype(x: Any) -> Any:
 
 
 _PYTHON_NUMBERS = frozenset({int, float})
+_LONG = 2.0**62
 
 
 def _ordinary_range(start: Any, stop: Any, step: Any, dtype: torch.dtype | None) -> torch.Tensor | None:
     """A range of Python ints in int64, or of floats in float64, by the steps of `arange`; None for others."""
     start, stop = (0, start) if stop is None else (start, stop)
     a, b, c = type(start), type(stop), type(step)
-    if not (a is float or a is int) or not (b is float or b is int) or not (c is float or c is int) or not step:
+    if not (a is b is c is float or {a, b, c} <= _PYTHON_NUMBERS) or not step:
         return None
     if a is b is c is int:
         if dtype not in (None, torch.int64) or max(abs(start), abs(stop), abs(step)) > dtypes_impl.WHOLE:
@@ -75,7 +76,8 @@ def _ordinary_range(start: Any, stop: Any, step: Any, dtype: torch.dtype | None)
         return torch.arange(start, stop if (stop - start) * step > 0 else start, step)
     if dtype not in (None, torch.float64):
         return None
-    length = _length(start, stop, step)
+    count = (stop - start) / step
+    length = math.ceil(count) if 0 < count < _LONG else _length(start, stop, step)
     start = float(start)
     second = start + step
     distance = second - start
@@ -83,9 +85,9 @@ def _ordinary_range(start: Any, stop: Any, step: Any, dtype: torch.dtype | None)
         return None
     numbers = torch.arange(length, dtype=torch.float64)
     if distance != 1.0:
-        numbers.mul_(distance)
+        numbers.mul_(dtypes_impl.kept(distance, torch.float64))
     if start or distance < 0:
-        numbers.add_(start)
+        numbers.add_(dtypes_impl.kept(start, torch.float64))
     if length > 1 and start + distance != second:
         numbers[1] = second
     return numbers
@@ -198,15 +200,17 @@ def _linspace(start: torch.Tensor, stop: torch.Tensor, num: int, endpoint: bool)
 def _ordinary_linspace(start: Any, stop: Any, num: int, endpoint: bool) -> torch.Tensor | None:
     """Numbers between Python numbers in float64, by the steps of `_linspace`; None for others."""
     intervals = num - 1 if endpoint else num
-    if {type(start), type(stop)} - _PYTHON_NUMBERS or intervals <= 0 or max(abs(start), abs(stop)) > _LARGE:
+    if type(start) not in _PYTHON_NUMBERS or type(stop) not in _PYTHON_NUMBERS or intervals <= 0:
+        return None
+    if not (-_LARGE <= start <= _LARGE and -_LARGE <= stop <= _LARGE):
         return None
     start, stop = float(start), float(stop)
     step = (stop - start) / intervals
     if not step:
         return None
-    numbers = torch.arange(num, dtype=torch.float64).mul_(step)
+    numbers = torch.arange(num, dtype=torch.float64).mul_(dtypes_impl.kept(step, torch.float64))
     if start or step < 0:  # which makes 0.0 of -0.0
-        numbers.add_(start)
+        numbers.add_(dtypes_impl.kept(start, torch.float64))
     if endpoint and intervals * step + start != stop:
         numbers[-1] = stop
     return numbers

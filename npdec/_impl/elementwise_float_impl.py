@@ -24,7 +24,7 @@ from npdec._core.tags import (
 )
 from npdec._impl import _flags, dtypes_impl
 from npdec._impl._by_numpy import are_many, by_numpy_elementwise
-from npdec._impl._util import are_numbers
+from npdec._impl._util import are_numbers, are_without_nan
 
 # --- rounding ---------------------------------------------------------------------------------------------------------
 
@@ -257,7 +257,7 @@ def heaviside(x1: Stepwise, x2: Stepwise):
     >>> np.heaviside(np.array([-1.5, 0.0, 2.0]), 0.5)
     array([0. , 0.5, 1. ])
     """
-    if are_numbers(x1, x2) and torch.equal(x1, x1):  # no nan
+    if are_without_nan(x1) and type(x2) is torch.Tensor and not x2.requires_grad:
         return torch.heaviside(x1, x2)
     step = torch.where(x1 == 0, x2, (x1 > 0).to(x1.dtype))  # torch.heaviside has no derivative, and no nan
     return torch.where(torch.isnan(x1), x1, step)

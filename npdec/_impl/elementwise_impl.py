@@ -204,6 +204,11 @@ def are_positive(x: torch.Tensor, least: int = 1) -> bool:
     return is_known_true((x >= least).all())
 
 
+def _are_few_by_positive(x1: torch.Tensor, x2: torch.Tensor) -> bool:
+    """Whether torch divides integers sooner than NumPy: few of them, by numbers that are all positive."""
+    return x1.dtype not in WIDE_UNSIGNED and not (are_many(x1) or are_many(x2)) and are_positive(x2)
+
+
 def _divisor(x2: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor | None]:
     """Integers to divide by, with 1 in place of 0 and -1, and where that is; None if all are known to be positive.
 
@@ -269,6 +274,8 @@ def floor_divide(x1: Stepwise, x2: Stepwise):
     """
     if x1.is_floating_point():
         return float_floor_divide(x1, x2)
+    if _are_few_by_positive(x1, x2):
+        return torch.floor_divide(x1, x2)
     quotient = by_numpy_elementwise("floor_divide", x1, x2)
     if quotient is not None:
         return quotient
@@ -282,14 +289,14 @@ def floor_divide(x1: Stepwise, x2: Stepwise):
 
 
 def float_fmod(x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
-    rest = torch.fmod(x1, x2)
+    rest = x1.fmod(x2)
     if are_without_nan(rest) or not x1.is_cpu or not is_known_true(torch.isnan(rest).any()):
         return rest
     return _far_fmod(x1, x2, rest)
 
 
 def float_remainder(x1: torch.Tensor, x2: Any) -> torch.Tensor:
-    rest = torch.remainder(x1, x2)
+    rest = x1.remainder(x2)
     if are_without_nan(rest) and not getattr(x2, "requires_grad", False):
         return rest.copysign_(x2)
     if not isinstance(x2, torch.Tensor):
@@ -302,7 +309,7 @@ def float_remainder(x1: torch.Tensor, x2: Any) -> torch.Tensor:
 
 
 def _remainder_into(x1: torch.Tensor, x2: Any) -> None:
-    rest = torch.remainder(x1, x2)
+    rest = x1.remainder(x2)
     if rest.shape != x1.shape or not are_without_nan(rest):
         raise RuntimeError("the general way computes it")
     torch.copysign(rest, x2, out=x1)
@@ -337,6 +344,8 @@ def remainder(x1: Stepwise, x2: Stepwise):
     """
     if x1.is_floating_point():
         return float_remainder(x1, x2)
+    if _are_few_by_positive(x1, x2):
+        return torch.remainder(x1, x2)
     rest = by_numpy_elementwise("remainder", x1, x2)
     if rest is not None:
         return rest
@@ -355,11 +364,12 @@ def divmod(x1: Stepwise, x2: Stepwise):
     (array([ 2, -3]), array([1, 2]))
     """
     if x1.dtype in RANGES:
-        few = x1.dtype not in WIDE_UNSIGNED and not are_many(x1) and are_positive(x2)
-        both = None if few else by_numpy_elementwise("divmod", x1, x2)
+        if _are_few_by_positive(x1, x2):
+            return torch.floor_divide(x1, x2), torch.remainder(x1, x2)
+        both = by_numpy_elementwise("divmod", x1, x2)
         if both is not None:
             return both
-        if few or (x1.dtype not in WIDE_UNSIGNED and are_positive(x2)):
+        if x1.dtype not in WIDE_UNSIGNED and are_positive(x2):
             return torch.floor_divide(x1, x2), torch.remainder(x1, x2)
     return floor_divide(x1, x2), remainder(x1, x2)
 
@@ -373,6 +383,8 @@ def fmod(x1: Stepwise, x2: Stepwise):
     """
     if x1.is_floating_point():
         return float_fmod(x1, x2)
+    if _are_few_by_positive(x1, x2):
+        return torch.fmod(x1, x2)
     rest = by_numpy_elementwise("fmod", x1, x2)
     if rest is not None:
         return rest

@@ -63,8 +63,6 @@ def left_shift(x1: Opaque, x2: Opaque):
     >>> np.left_shift(np.array([1, 2, 3]), 4)
     array([16, 32, 48])
     """
-    if x1.dtype in WIDE_UNSIGNED and (moved := by_numpy_elementwise("left_shift", x1, x2)) is not None:
-        return moved
     return wrapping(torch.bitwise_left_shift, x1, x2)
 
 

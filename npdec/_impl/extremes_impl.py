@@ -358,7 +358,7 @@ def _count_nonzero(a: torch.Tensor, *axis: int) -> torch.Tensor:
     return torch.count_nonzero(a, *axis)
 
 
-@public(direct=Direct(_count_nonzero, _reduce.SUMMED, ("axis",), total=True))
+@public(direct=Direct(_count_nonzero, _reduce.SUMMED, ("axis",), total=True, few=_few.not_zero, few_dtype=torch.int64))
 def count_nonzero(a: ArrayLike, axis: AxisLike | None = None, *, keepdims: KeepDims = False):
     """How many elements are not zero over an axis, several axes, or all of them, in int64.
 

@@ -101,7 +101,7 @@ def digitize(x: ArrayLike, bins: ArrayLike, right: bool = False):
         raise TypeError("x may not be complex")
     if bins.ndim != 1:
         raise ValueError(f"digitize: the bins must be 1-d, not of shape {tuple(bins.shape)}")
-    if len(bins) <= _FEW and bins.dtype is torch.float64 and _util.are_numbers(bins):
+    if bins.numel() <= _FEW and bins.dtype is torch.float64 and _util.are_numbers(bins):
         edges = bins.tolist()
         if edges and not math.isnan(edges[-1]) and all(low <= high for low, high in itertools.pairwise(edges)):
             return _order.search(bins, x, not right, without_nan=True)

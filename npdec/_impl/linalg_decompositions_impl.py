@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -63,13 +64,13 @@ _ZERO = torch.zeros((), dtype=torch.float64)
 
 
 def _of_lower(function: Callable[[torch.Tensor], Any]) -> Direct:
-    """The common call of a function that reads the lower triangles of square matrices."""
+    """The common call of a function that reads the lower triangles of square matrices, and refuses all others."""
 
     def computed(a: torch.Tensor) -> Any:
-        shape = a.shape
-        if len(shape) < 2 or shape[-1] != shape[-2] or not _util.are_numbers(a):
+        if not _util.are_numbers(a):
             return None
-        return function(a + _ZERO)
+        without = a.numel() <= _FEW and a.dim() == 2 and 0.0 not in itertools.chain.from_iterable(a.tolist())
+        return function(a if without else a + _ZERO)
 
     return Direct(computed, _DOUBLE)
 
@@ -194,8 +195,10 @@ def svdvals(x: ArrayLike, /) -> Array:
 
 
 def _check_finite(a: torch.Tensor) -> None:
-    if _util.are_numbers(a) and not a.is_complex() and math.isfinite(torch.sum(a).item()):
-        return
+    if _util.are_numbers(a) and not a.is_complex():
+        few = a.numel() <= _FEW and a.dim() == 2
+        if math.isfinite(sum(itertools.chain.from_iterable(a.tolist())) if few else torch.sum(a).item()):
+            return
     if not torch.isfinite(a).all():
         raise LinAlgError("Array must not contain infs or NaNs")
 

@@ -68,12 +68,12 @@ def not_aligned(a: torch.Tensor, b: torch.Tensor, axis_a: int, axis_b: int) -> V
 
 
 def _of_vectors(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor | None:
-    return torch.dot(a, b) if a.dim() == 1 == b.dim() else None
+    return a.dot(b) if a.dim() == 1 == b.dim() else None
 
 
 def _of_matrices(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor | None:
     of_vectors = a.dim() == 1 == b.dim()
-    return torch.dot(a, b) if of_vectors else torch.matmul(a, b) if 0 < a.dim() <= 2 and 0 < b.dim() <= 2 else None
+    return a.dot(b) if of_vectors else a.matmul(b) if 0 < a.dim() <= 2 and 0 < b.dim() <= 2 else None
 
 
 def _table(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor | None:

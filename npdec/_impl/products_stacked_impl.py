@@ -36,7 +36,7 @@ def _generalized(
 
 
 def _product(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor | None:
-    return torch.matmul(a, b) if a.dim() and b.dim() else None
+    return a.matmul(b) if a.dim() and b.dim() else None
 
 
 MATMUL = Direct(_product, DIRECT)
@@ -81,7 +81,7 @@ def matmul(
 
 def _stacked_dot(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor | None:
     if a.dim() == 2 == b.dim():
-        return torch.bmm(a.unsqueeze(1), b.unsqueeze(2)).view(-1)
+        return torch.bmm(a.unsqueeze(1), b.unsqueeze(2)).ravel()  # sooner than by view
     if a.shape != b.shape or not a.dim():
         return None
     return torch.matmul(a.unsqueeze(-2), b.unsqueeze(-1)).squeeze((-2, -1))

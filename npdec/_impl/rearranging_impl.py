@@ -126,11 +126,11 @@ def _reversed(m: torch.Tensor) -> torch.Tensor | None:
 
 
 def _rows_reversed(m: torch.Tensor) -> torch.Tensor | None:
-    return torch.flip(m, (0,)) if m.dim() else None
+    return m.flip(0) if m.dim() else None
 
 
 def _columns_reversed(m: torch.Tensor) -> torch.Tensor | None:
-    return torch.flip(m, (1,)) if m.dim() > 1 else None
+    return m.flip(1) if m.dim() > 1 else None
 
 
 @public(direct=Direct(_reversed, SUMMED))
@@ -177,7 +177,9 @@ def flipud(m: ArrayLike) -> Mirror:
 
 
 def _turned(m: torch.Tensor) -> torch.Tensor | None:
-    return torch.flip(m.mT if m.dim() == 2 else torch.transpose(m, 0, 1), (0,)) if m.dim() > 1 else None
+    if m.dim() < 2:
+        return None
+    return torch.rot90(m) if m.is_contiguous() else m.transpose(0, 1).flip(0)  # which lies otherwise in memory
 
 
 @public(direct=Direct(_turned, SUMMED))

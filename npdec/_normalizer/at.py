@@ -158,8 +158,8 @@ def _values(b: Any, dtype: torch.dtype) -> torch.Tensor | None:
     if type(b) is wrap.ARRAY:
         tensor: torch.Tensor = b._t
         return tensor if b._d is dtype else None
-    if (type(b) is float and dtype is torch.float64) or (type(b) is int and dtype is torch.int64 and abs(b) < 2**63):
-        return torch.tensor(b, dtype=dtype)
+    if (type(b) is float and dtype is torch.float64) or (type(b) is int and dtype is torch.int64):
+        return dtypes_impl.kept_beside(b, dtype)
     return None
 
 

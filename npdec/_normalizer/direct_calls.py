@@ -12,6 +12,8 @@ from typing import Any
 from weakref import ref
 
 import torch
+from torch.autograd import forward_ad
+from torch.utils import _python_dispatch as dispatch
 
 from npdec._array import fp_state, memory, wrap
 from npdec._array.family import family_of
@@ -20,8 +22,9 @@ from npdec._core.signatures import Parameter
 from npdec._core.tags import NoValue, Spec
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._dtypes.dtype import SCALARS
-from npdec._impl._util import are_numbers
 from npdec._normalizer.results import FROZEN, wrap_tuple
+from npdec._torch.functorch import is_transformed
+from npdec._torch.tracing import tracing
 
 __all__ = ["statements"]
 
@@ -140,7 +143,15 @@ def _in_few(find: Callable[[torch.Tensor], Any], dtype: torch.dtype | None) -> C
 
     def found(array: Any) -> Any:
         tensor = array._t
-        if not are_numbers(tensor):
+        if not (  # `are_numbers`, written out
+            type(tensor) is _Tensor
+            and tensor.is_cpu
+            and not tensor.requires_grad
+            and not is_transformed()
+            and not dispatch._is_in_torch_dispatch_mode
+            and forward_ad._current_level < 0
+            and not tracing()
+        ):
             return None
         number = find(tensor)
         if number is None:

@@ -5,6 +5,7 @@ An associative ufunc is folded by halves, in about log2(n) steps; any other from
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Sequence
 from typing import Any
@@ -26,7 +27,7 @@ from npdec._decomposed.tensor import DecomposedTensor
 from npdec._impl import _storage, _util, dtypes_impl
 from npdec._normalizer import running
 from npdec._normalizer.call_options import as_mask, by_place, read_out, shows_out
-from npdec._normalizer.ordinary_calls import wrapping
+from npdec._normalizer.ordinary_calls import of_pairs, wrapping
 
 # Besides those that have an identity. NumPy takes several axes of these at once, of no others.
 _ASSOCIATIVE = frozenset({"maximum", "minimum", "fmax", "fmin"})
@@ -290,7 +291,7 @@ def _number(value: Any) -> Any:
     return tensor.value if type(tensor) is DecomposedTensor else tensor
 
 
-@open_ufunc_method
+@functools.partial(open_ufunc_method, at_once=running.of_vector)
 @shows_out
 def accumulate(self: UfuncBase, array: Any, /, axis: Any = 0, dtype: Any = None, *more: Any, out: Any = NoValue) -> Any:
     """The results of all the partial reductions along an axis.
@@ -300,10 +301,8 @@ def accumulate(self: UfuncBase, array: Any, /, axis: Any = 0, dtype: Any = None,
     """
     if more:
         (out,) = by_place("accumulate", 3, more, ("out",), (out,))
-    if type(array) is wrap.ARRAY and axis == 0 and dtype is None and out is NoValue and not fp_state.watching:
-        made = running.of_vector(self, array)
-        if made is not None:
-            return wrap.wrap_array(made)
+    if axis == 0 and dtype is None and out is NoValue and (made := running.of_vector(self, array)) is not None:
+        return made
     _check_binary(self, "accumulate")
     a = source = as_operand(array)
     outs = read_out(self, out)
@@ -377,7 +376,7 @@ def _fold_alike(
     return _storage.seen_as(result, a.dtype)
 
 
-@open_ufunc_method
+@functools.partial(open_ufunc_method, at_once=of_pairs)
 def outer(self: UfuncBase, A: Any, B: Any, /, **kwargs: Any) -> Any:
     """The ufunc of all pairs (one element of `A`, one of `B`): shape `A.shape + B.shape`. Options are those of a call.
 
@@ -389,7 +388,7 @@ def outer(self: UfuncBase, A: Any, B: Any, /, **kwargs: Any) -> Any:
         raise TypeError("method outer is not allowed in ufunc with non-trivial signature")
     if self.nin != 2:
         raise ValueError("outer product only supported for binary functions")
-    if not kwargs and type(A) is type(B) is wrap.ARRAY and len(B._t.shape) == 1:
+    if not kwargs and type(A) is type(B) is wrap.ARRAY and B._t.dim() == 1:
         return self(wrap.wrap_array(A._t.unsqueeze(-1)), B)
     left, right = as_operand(A), as_operand(B)
     if left.ndim + right.ndim > MAX_NDIM:

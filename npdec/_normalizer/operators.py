@@ -15,7 +15,7 @@ from typing import Any
 import torch
 
 from npdec._array import fp_state, wrap
-from npdec._array.convert import as_tensor
+from npdec._array.convert import SIGNED, as_tensor
 from npdec._array.methods import ArrayMethods
 from npdec._array.ndarray import Composition
 from npdec._array.ordinary import is_free
@@ -42,7 +42,6 @@ _COMPARISONS = {"lt", "le", "gt", "ge", "eq", "ne"}
 _COMMUTATIVE = {"add", "mul", "and", "or", "xor"}
 _COMPLEX = frozenset({torch.complex64, torch.complex128})
 _NARROW = frozenset({torch.int8, torch.int16, torch.int32, torch.uint8})
-_SIGNED = frozenset({torch.int8, torch.int16, torch.int32, torch.int64})
 _HOLDERS = frozenset({Composition, *CONCRETE, *wrap.CARRIERS.values()})
 # Of the dtypes that Python's own numbers have.
 _HOSTS = frozenset({SCALARS[torch.float64], SCALARS[torch.int64]})
@@ -181,7 +180,8 @@ def attach_operators(functions: Iterable[Any]) -> None:
             if stem == "pow":
                 numbers = frozenset({int, float, complex})
                 slow = _make("power in place", function, in_place, _general=slow, _numbers=numbers)
-            _attach(Composition, in_place, _fast_in_place(function, slow))
+            function._in_place = _fast_in_place(function, slow)
+            _attach(Composition, in_place, function._in_place)
 
 
 def _fast(
@@ -250,7 +250,7 @@ def _fast_of_integers(
         "fast of integers",
         function,
         slow.__name__,
-        _arrays=fp_state.guarded(_SIGNED),
+        _arrays=fp_state.guarded(SIGNED),
         _holders=_HOLDERS,
         _hosts=_hosts_of(function),
         _tracing=tracing,
@@ -327,7 +327,7 @@ def _copied_into(function: Callable[..., torch.Tensor]) -> Callable[..., Any]:
 
 def attach_matmul(matmul: Any) -> None:
     """The operator @, which is no ufunc of elements. Scalars have none."""
-    more = {"_direct": fp_state.guarded(DIRECT), "_product": torch.matmul, "_Tensor": torch.Tensor}
+    more = {"_direct": fp_state.guarded(DIRECT), "_Tensor": torch.Tensor}
     more |= {"_array_of": wrap.array_of, "_wrap_total": wrap.wrap_total}
     _attach(Composition, "__matmul__", _make("matmul", matmul, "__matmul__", **more))
     _attach(Composition, "__rmatmul__", _make("reflected matmul", matmul, "__rmatmul__"))

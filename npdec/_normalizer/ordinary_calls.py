@@ -14,6 +14,7 @@ from typing import Any
 import torch
 
 from npdec._array import fp_state, wrap
+from npdec._array.convert import SIGNED
 from npdec._array.ordinary import is_free
 from npdec._array.scalars import CONCRETE
 from npdec._core.base import ArrayBase, UfuncBase
@@ -23,9 +24,10 @@ from npdec._impl import dtypes_impl
 from npdec._impl._by_numpy import are_many, by_numpy_into
 from npdec._impl._promotion import RANGES
 from npdec._impl._storage import shares_memory
+from npdec._impl.dtypes_impl import WIDE_UNSIGNED
 from npdec._torch.tracing import tracing
 
-__all__ = ["computed", "fits", "of_any_dtypes", "of_two_dtypes", "wrapping", "written"]
+__all__ = ["computed", "fits", "of_any_dtypes", "of_pairs", "of_two_dtypes", "wrapping", "written"]
 
 _Tensor = torch.Tensor
 _UNWRAPPING = (ArrayBase, _Tensor, bool, int, float, complex, list, tuple)
@@ -35,7 +37,10 @@ _HOSTS = frozenset(CONCRETE)
 # own precision.
 _RANKS = {dtype: "buifc".index(dtypes_impl.kind(dtype).replace("u", "i")) for dtype in SCALARS}
 _COMPLEX = _RANKS[torch.complex64]
-_KEPT = {torch.float64: float, torch.int64: int}
+_KEPT: dict[torch.dtype, Callable[..., float]] = {
+    torch.float64: float,
+    **dict.fromkeys((torch.int64, *WIDE_UNSIGNED), int),
+}
 _PROMOTED = frozenset({torch.bool, torch.int32, torch.int64, torch.float32, torch.float64})
 _ROUNDED_TWICE = torch.float16  # by torch, of float64: `_util.watched_cast` knows better
 
@@ -44,6 +49,7 @@ def _operands(function: UfuncBase, inputs: tuple[Any, ...]) -> tuple[list[Any] |
     """The operands as tensors of the dtype in which the ufunc computes, or as torch casts them to it beside a number,
     and that dtype; None if it is not known yet, or an operand is more than its numbers."""
     key: list[Any] = []
+    numbers = len(inputs)
     for x in inputs:
         kind = type(x)
         if kind is wrap.ARRAY:
@@ -51,6 +57,7 @@ def _operands(function: UfuncBase, inputs: tuple[Any, ...]) -> tuple[list[Any] |
             if type(tensor) is not _Tensor or not tensor.is_cpu:
                 return None, None
             key.append(x._d)
+            numbers -= 1
         elif kind in _NUMBERS:
             key.append(kind)
         elif kind in _HOSTS and not tracing():  # a trace would hold for this number alone
@@ -64,8 +71,7 @@ def _operands(function: UfuncBase, inputs: tuple[Any, ...]) -> tuple[list[Any] |
     operands: list[Any] = []
     direct = function._bare is not None and dtype in function._arrays
     casts = direct and function._bare is not torch.pow and type(function._bare) is not FunctionType
-    numbers = sum(type(x) is not wrap.ARRAY for x in inputs)
-    beside = direct and numbers < len(inputs)  # by itself a number is where arrays are made
+    beside = numbers < len(inputs)  # by itself a number is where arrays are made
     limits = torch.int64 if dtype is torch.bool else dtype  # a number that is only true or false has limits too
     for x in inputs:
         kind = type(x)
@@ -89,15 +95,64 @@ def computed(function: UfuncBase, inputs: tuple[Any, ...]) -> Any:
     """What the ufunc gives, or NoValue where it is not to be found here."""
     if fp_state.watching:
         return NoValue
+    made = _of_one_dtype(function, inputs)
+    if made is not None:
+        return made
     operands, dtype = _operands(function, inputs)
     if operands is None:
         return NoValue
-    call = function._bare if function._bare is not None and dtype in function._arrays else function.__kernel__
     try:
-        result = call(*operands)
+        result = _call_of(function, dtype)(*operands)
     except RuntimeError:
         return NoValue
     return tuple(map(wrap.wrap, result)) if isinstance(result, tuple) else wrap.wrap(result)
+
+
+def _of_one_dtype(function: UfuncBase, inputs: tuple[Any, ...]) -> Any:
+    """What a ufunc gives of one or two arrays in the dtype in which it computes; None for all other operands."""
+    x1, x2 = inputs[0], inputs[-1]
+    if type(x1) is not wrap.ARRAY or type(x2) is not wrap.ARRAY or x1._d is not x2._d:
+        return None
+    dtype, count, loops = x1._d, len(inputs), dtypes_impl.LOOPS[function._loops]
+    if loops.resolved.get((dtype, dtype) if count > 1 else (dtype,)) is not dtype or count > 2:
+        return None
+    a, b = x1._t, x2._t
+    if type(a) is not _Tensor or type(b) is not _Tensor or not a.is_cpu or not b.is_cpu:
+        return None
+    if dtype is _ROUNDED_TWICE or loops.mixed == "ldexp":
+        return None
+    try:
+        if function._integers is not None and dtype in SIGNED and not (are_many(a) or are_many(b)):
+            made = function._integers(a, b)
+            if made is not None:
+                return wrap.wrap(made)
+        call = _call_of(function, dtype)
+        result = call(a, b) if count > 1 else call(a)
+    except RuntimeError:
+        return None
+    return tuple(map(wrap.wrap, result)) if isinstance(result, tuple) else wrap.wrap(result)
+
+
+def of_pairs(function: Any = None, A: Any = None, B: Any = None, *more: Any) -> Any:
+    """What a ufunc gives of all pairs of an array and a vector in one dtype, in which torch computes; None for other
+    operands."""
+    if more or type(A) is not wrap.ARRAY or type(B) is not wrap.ARRAY or A._d is not B._d or function.nin != 2:
+        return None
+    a, b = A._t, B._t
+    if type(a) is not _Tensor or type(b) is not _Tensor or b.dim() != 1 or fp_state.watching or are_many(a):
+        return None
+    if A._d not in function._arrays or function.nout > 1:
+        return None
+    try:
+        made = _call_of(function, A._d)(a.unsqueeze(-1), b)
+    except RuntimeError:  # too many axes
+        return None
+    return wrap.array_of(made, made.dtype)
+
+
+def _call_of(function: UfuncBase, dtype: torch.dtype | None) -> Callable[..., Any]:
+    """What computes the ufunc of plain tensors in a dtype."""
+    return function._bare if function._bare is not None and dtype in function._arrays else function.__kernel__
 
 
 def of_two_dtypes(function: UfuncBase, slow: Callable[..., Any]) -> Callable[..., Any]:

@@ -35,10 +35,13 @@ def wrap_result(result: Any) -> Any:
     return _contained(result, wrap_result)
 
 
+_new_tuple = tuple.__new__  # called sooner than the class with names
+
+
 def wrap_tuple(tensors: tuple[torch.Tensor, ...]) -> Any:
     """Several tensors as arrays and scalars, in a tuple of the same class."""
-    items = map(_wrap.wrap, tensors)
-    return type(tensors)(*items) if hasattr(tensors, "_fields") else tuple(items)
+    items = [_wrap.wrap(tensor) for tensor in tensors]
+    return _new_tuple(type(tensors), items) if hasattr(tensors, "_fields") else tuple(items)
 
 
 def wrap_array(result: Any) -> Any:
@@ -50,11 +53,16 @@ def wrap_array(result: Any) -> Any:
 def wrap_view(source: Any, result: Any) -> Any:
     """What a kernel returned as arrays that may share memory with `source`; with several sources, each with its own."""
     if type(source) is _wrap.ARRAY and type(result) is _Tensor and type(source._t) is _Tensor:
-        if source._t is result:
+        tensor = source._t
+        if tensor is result:
             return source
+        if result.is_contiguous() or not result.numel() or not is_broadcast(result):
+            return seen(source, result)
+        base = result._base
+        if base is not None and (base is tensor or base is tensor._base):  # it is known to be a view
+            return memory.seen_frozen(source, result, memory.ONE_IN_MEMORY)
         made = seen(source, result)
-        if not result.is_contiguous() and result.numel() and is_broadcast(result):
-            memory.freeze(made, memory.ONE_IN_MEMORY)
+        memory.freeze(made, memory.ONE_IN_MEMORY)
         return made
     if isinstance(result, torch.Tensor):
         if type(source) is tuple and len(source) == 1:

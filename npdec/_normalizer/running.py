@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from npdec._array import fp_state, wrap
 from npdec._core.base import UfuncBase
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._impl import _util
@@ -14,19 +15,29 @@ from npdec._impl import _util
 __all__ = ["along", "of_vector"]
 
 
-def of_vector(function: UfuncBase, array: Any) -> torch.Tensor | None:
-    """Running sums and products of a vector by torch's own functions; None where there is more to look at."""
-    step = _RUNNING.get(function.__name__)
-    if step is None or array._d not in _STEPWISE or not _util.are_numbers(array._t) or len(array._t.shape) != 1:
+def of_vector(function: Any = None, array: Any = None, *more: Any) -> Any:
+    """Running sums, products and extremes of a vector by torch's own functions; None where there is more to look at."""
+    if type(array) is not wrap.ARRAY or more or fp_state.watching or array._d not in _STEPWISE:
         return None
-    if step is torch.cumsum and array._d is torch.float64:
-        first = float(array[0]) if len(array) else -0.0  # no name holds the tensor, or it would not come from memory
-        if not first and math.copysign(1.0, first) < 0:  # torch begins with 0.0, to which it adds
+    tensor, name = array._t, function.__name__
+    if not _util.are_numbers(tensor) or tensor.dim() != 1:
+        return None
+    if name not in _RUNNING:
+        if name not in _EXTREMES or not 0 < tensor.numel() <= _FEW or _has_negative_zero(tensor):
             return None
-    return step(array._t, 0)
+        return wrap.array_of(_EXTREMES[name](tensor, 0)[0], array._d)
+    step = _RUNNING[name]
+    if array._d is torch.float64 and step is torch.cumsum:
+        first = tensor[:1] if tensor.numel() > _FEW else tensor
+        numbers = first.tolist()
+        if not numbers or (not numbers[0] and math.copysign(1.0, numbers[0]) < 0):
+            return None  # torch begins with 0.0, to which it adds
+    made = step(tensor, 0)
+    return wrap.array_of(made, made.dtype)
 
 
 _RUNNING = {"add": torch.cumsum, "multiply": torch.cumprod}
+_FEW = 32  # elements that are all read sooner than one is chosen
 _EXTREMES = {"maximum": torch.cummax, "minimum": torch.cummin}
 # In which torch takes each step as the ufunc does; sums of float32 it takes in float64.
 _STEPWISE = frozenset({torch.float64, torch.int8, torch.int16, torch.int32, torch.int64})
@@ -34,6 +45,8 @@ _TINY = 2.0**-1022
 
 
 def _has_negative_zero(a: torch.Tensor) -> bool:
+    if a.dim() == 1 and a.numel() <= _FEW and _util.are_numbers(a):
+        return any(not x and math.copysign(1.0, x) < 0 for x in a.tolist())
     negative = torch.signbit(a)
     return bool(negative.any()) and bool(((a == 0) & negative).any())
 

@@ -100,6 +100,8 @@ def __call__(self, x1=_NoValue, x2=_NoValue, /, *more, out=_NoValue, **options):
 """
     + _OUT
     + """
+    if out is x1 and type(x1) is _Array is type(x2) and not more and not options and self._in_place is not None:
+        return self._in_place(x1, x2)
     if (
         type(out) is _Array and type(x1) is _Array and type(x2) is _Array and x1._d is x2._d and x1._d in _into
         and not more and not options and _fits(out, x1, x2)
@@ -229,7 +231,7 @@ def operator(self, other):
         a, b = self._t, other._t
         if type(a) is type(b) is _Tensor:
             try:
-                r = _product(a, b)
+                r = a.matmul(b)
             except RuntimeError:  # of no dimensions, or shapes that do not fit: NumPy's words are found there
                 return _function(self, other)
             if type(r) is not _Tensor:
@@ -293,10 +295,4 @@ def operator(self, other):
 SOURCES["fast of integers"] = SOURCES["fast"].replace(
     "return _wrap(r)", "return _slow(self, other) if r is None else _wrap(r)"
 )
-# There are few dtypes in which NumPy does not compare, and few arrays so long.
-_SOME, _MOST = ("d in _many and {0} and t.numel() >= _MANY", "{0} and t.numel() >= _MANY and d in _many")
-SOURCES["fast comparison"] = (
-    SOURCES["fast"]
-    .replace("c._d = d", "c._d = _bool")
-    .replace(_SOME.format("type(t) is _Tensor"), _MOST.format("type(t) is _Tensor"))
-)
+SOURCES["fast comparison"] = SOURCES["fast"].replace("c._d = d", "c._d = _bool")

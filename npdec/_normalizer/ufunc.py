@@ -100,6 +100,7 @@ class ufunc(UfuncBase):
         self._direct, self._arrays = _direct_dtypes(spec, self.nin)
         self._torch = function
         self._bare = function if bare is None else bare
+        self._integers = spec.integers
         self._takes_numbers = spec.torch is not None
         ruled = any(p.tag in LAW_TAGS for p in parameters)
         self._kernel = law.ruled(kernel, parameters) if ruled else kernel
@@ -369,6 +370,10 @@ def make_ufunc(kernel: Callable[..., Any], spec: Spec, parameters: tuple[Paramet
 
         def __call__(self: ufunc, *args: Any, out: Any = NoValue, **options: Any) -> Any:
             try:
+                if len(args) == nin and out is NoValue and not options:
+                    made = ordinary_calls.computed(self, args)
+                    if made is not NoValue:
+                        return made
                 inputs, more = args[:nin] + (NoValue,) * (nin - len(args)), args[nin:]
                 if more or out is None:
                     out, more = call_options.placed_out(self, more, out)

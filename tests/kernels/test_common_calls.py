@@ -214,6 +214,19 @@ def test_running_results_of_vectors(function):
                 assert getattr(np, function).accumulate(x).to_numpy().tobytes() == expected.tobytes(), numbers
 
 
+@pytest.mark.parametrize("function", ["add", "multiply", "maximum", "minimum"])
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int64", "int8", "uint8", "uint32", "bool"])
+def test_running_results_of_vectors_have_numpys_dtypes(function, dtype):
+    for numbers in ([], [7], [100, 100, 3, 0, 101], [1.5, float("nan"), 2.5]):
+        with numpy.errstate(all="ignore"):
+            theirs = numpy.array(numbers).astype(dtype)
+        for options in ({}, {"axis": 0}, {"axis": -1}):
+            want = getattr(numpy, function).accumulate(theirs, **options)
+            got = numpy.asarray(getattr(np, function).accumulate(np.array(theirs), **options))
+            assert got.dtype == want.dtype
+            assert numpy.array_equal(got, want, equal_nan=True), numbers
+
+
 @pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "uint8", "uint16", "uint32", "uint64"])
 def test_integers_beside_python_numbers(dtype):
     limits = numpy.iinfo(dtype)
@@ -230,3 +243,49 @@ def test_integers_beside_python_numbers(dtype):
             found = getattr(np, name)(np.array(numbers, dtype=dtype), np.array(turned, dtype=dtype))
             expected = getattr(numpy, name)(numpy.array(numbers, dtype=dtype), numpy.array(turned, dtype=dtype))
             numpy.testing.assert_array_equal(found.to_numpy(), expected)
+
+
+@pytest.mark.parametrize("dtype", ["uint16", "uint32", "uint64"])
+def test_numbers_beside_unsigned_arrays_stay_what_they_are(dtype):
+    theirs = numpy.arange(5, dtype=dtype)
+    for _ in range(2):
+        for text in ("x + 7", "7 - x", "x << 7", "np.maximum(x, 7)", "np.remainder(7, x + 1)", "np.divmod(x, 7)[0]"):
+            ours = eval(text, {"np": np, "x": np.array(theirs)})
+            assert ours.tolist() == eval(text, {"np": numpy, "x": theirs}).tolist()
+            ours += ours
+            ours[...] = 0
+
+
+def test_chosen_columns_lie_in_memory_as_numpys():
+    theirs, index = numpy.arange(20.0).reshape(4, 5), [3, 0, 3]
+    ours = np.array(theirs)
+    for text in ("x[:, i]", "x[1:3, i]", "x.T[:, i]", "x[::2][:, i]", "x[..., i]"):
+        got, want = (eval(text, {"x": x, "i": lib.array(index)}) for lib, x in ((np, ours), (numpy, theirs)))
+        assert got.tolist() == want.tolist()
+        assert got.strides == want.strides, text
+        got[0] = -1.0
+    assert ours.tolist() == theirs.tolist()
+
+
+def test_many_reversed_arrays_follow_what_is_written():
+    x = np.arange(4.0)
+    kept = [x[::-1] for _ in range(40) if x[::-1] is not None]  # half of them are gone
+    x[0] = 7.0
+    kept[3][0] = 8.0
+    assert all(one.tolist() == [8.0, 2.0, 1.0, 7.0] for one in kept)
+    assert x.tolist() == [7.0, 1.0, 2.0, 8.0]
+
+
+def test_pairs_are_those_of_numpy_in_every_dtype():
+    for name in ("add", "multiply", "less", "remainder", "left_shift", "hypot"):
+        for dtype in ("bool", "int8", "uint32", "int64", "float32", "float64", "complex128"):
+            theirs = numpy.arange(3).astype(dtype) + numpy.ones(1, dtype)
+            outcomes = []
+            for lib in (numpy, np):
+                x = lib.array(theirs)
+                try:
+                    made = numpy.asarray(getattr(lib, name).outer(x, x))
+                    outcomes.append((made.dtype, made.tolist()))
+                except TypeError:
+                    outcomes.append(TypeError)
+            assert outcomes[0] == outcomes[1], (name, dtype)
