@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
+from itertools import chain
 from typing import Any, NamedTuple
 
 import torch
@@ -26,7 +27,6 @@ from npdec._decomposed.size_warnings import STEEP
 from npdec._decomposed.tensor import DecomposedTensor, Labels, merged, placed
 from npdec._law import ordinary_reverse
 from npdec._law.create_graph import graph_wanted
-from npdec._law.of_few import listed
 from npdec._law.ordinary_slopes import ordinary_slope
 from npdec._law.overrides_scope import current as watched
 from npdec._torch.functorch import is_transformed
@@ -118,8 +118,9 @@ def is_moderate(factor: torch.Tensor) -> bool:
     """Whether no contribution becomes a million times as large, infinite or NaN by a factor."""
     if not factor.ndim:
         return -STEEP <= factor.item() <= STEEP
-    if factor.numel() <= HANDFUL and factor.is_cpu:
-        return math.hypot(*listed(factor)) <= STEEP
+    if factor.ndim <= 2 and factor.numel() <= HANDFUL and factor.is_cpu:
+        numbers = factor.tolist()
+        return math.hypot(*(numbers if factor.ndim == 1 else chain.from_iterable(numbers))) <= STEEP
     factor = factor.detach() if factor.requires_grad else factor
     return torch.linalg.vector_norm(factor).item() <= STEEP
 
