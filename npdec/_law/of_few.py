@@ -48,7 +48,10 @@ def _sigmoid(step: float, fx: float, fr: float) -> float:
 Function = Callable[..., Any]
 
 # The closed forms of slopes that take torch many calls.
-CLOSED: dict[Any, Callable[[float, float, float], float]] = {slopes_impl.sigmoid: _sigmoid}
+CLOSED: dict[Any, Callable[[float, float, float], float]] = {
+    slopes_impl.sigmoid: _sigmoid,
+    slopes_impl.tanh: lambda step, fx, fr: math.tanh(step) / step * (1 - fx * fr),
+}
 
 
 def listed(x: torch.Tensor) -> list[float]:
