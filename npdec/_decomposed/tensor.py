@@ -109,11 +109,11 @@ class DecomposedTensor(torch.Tensor):
     residual: torch.Tensor
     components: Any = kept_components.MadeOnce()  # a tensor; made of what is kept when first read
     labels: Labels
-    reverse: bool = False
-    discrete: bool = False  # whether value and residual are booleans or integers, of which the components are real
+    reverse: bool
+    discrete: bool  # whether value and residual are booleans or integers, of which the components are real
     # Where alone the components are not zero, if that is known, or what they are to be made of.
     kept: Components | None = None
-    origin: Any = None  # what it is known to be of another tensor (npdec._rules.rms_norm_pattern)
+    origin: Any  # what it is known to be of another tensor (npdec._rules.rms_norm_pattern)
     writes: int = 0  # how often it was written to
     views: Views | None = None  # the decomposed tensors over the same memory
     _element: ClassVar[Callable[[DecomposedTensor, tuple[int, ...]], Any]]  # filled by `npdec._rules.direct`
@@ -148,6 +148,7 @@ class DecomposedTensor(torch.Tensor):
         self.labels = labels
         self.reverse = reverse
         self.discrete = not carries(value.dtype)
+        self.origin = None
         return self
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

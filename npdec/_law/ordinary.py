@@ -99,6 +99,8 @@ def built(value: torch.Tensor, residual: torch.Tensor, components: torch.Tensor,
         made.__class__ = DecomposedTensor
     made.value, made.components, made.labels = value, components, labels
     made.residual = residual if residual.numel() == value.numel() > 0 else residual.expand(value.shape)
+    made.reverse = made.discrete = False  # torch.compile finds none of them on the class
+    made.origin = None
     return made
 
 
