@@ -192,7 +192,7 @@ def _check(a: torch.Tensor, q: Any, axis: Any, method: str, weights: Any, percen
         q = torch.full((), q, dtype=dtype, device=a.device)
     if percent:
         q = (q if q.is_floating_point() else q.to(torch.float64)) / 100
-    elif q.dtype is torch.bool:
+    elif not q.is_floating_point():
         q = q.to(torch.int64)
     if _util.is_known_true(torch.any(~((q >= 0) & (q <= 1)))):
         kind, limit = ("Percentiles", 100) if percent else ("Quantiles", 1)
