@@ -23,6 +23,7 @@ from npdec._rules.matrix_rates import (
     rates_of_eigenvalues,
     rates_of_hermitian,
     rates_of_singular,
+    rates_of_triangular,
 )
 from npdec._rules.rule import rule
 from npdec._torch.tracing import name_of, tracing
@@ -121,6 +122,12 @@ def _svd_rates(points: Any, tangents: Any, like: Sequence[torch.Tensor]) -> tupl
     (u, _, vh), (by_u, along, by_vh) = rates_of_singular(points, tangents)
     signs = _agreeing((u * like[0]).sum(-2) + (vh * like[2]).sum(-1))
     return by_u * signs.unsqueeze(-2), along, by_vh * signs.unsqueeze(-1)
+
+
+def _qr_rates(points: Any, tangents: Any, like: Sequence[torch.Tensor]) -> tuple[torch.Tensor, ...]:
+    (_, r), (by_q, by_r) = rates_of_triangular(points, tangents)
+    signs = _agreeing(r.diagonal(dim1=-2, dim2=-1) * like[1].diagonal(dim1=-2, dim2=-1))
+    return by_q * signs.unsqueeze(-2), by_r * signs.unsqueeze(-1)
 
 
 def _eigvals_rates(points: Any, tangents: Any, like: Sequence[torch.Tensor]) -> tuple[torch.Tensor]:
@@ -318,7 +325,7 @@ def _qr(func: Function, x: Any, mode: str = "reduced") -> Any:
     return _qr_reduced(func, x, mode)
 
 
-_qr_reduced = _with_signs(_qr_signs, _by_quadrature)
+_qr_reduced = _with_signs(_qr_signs, _by_quadrature, _qr_rates)
 _svd_reduced = _with_signs(_svd_signs, _by_quadrature, _svd_rates)
 
 rule(torch.linalg.eig)(_with_signs(_eig_order, of_eig))

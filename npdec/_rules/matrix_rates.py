@@ -24,6 +24,7 @@ __all__ = [
     "pseudo_inverse",
     "rates_of_inverse",
     "rates_of_pseudo_inverse",
+    "rates_of_triangular",
     "rates_of_singular",
     "rates_of_singular_values",
     "rates_of_solution",
@@ -155,3 +156,15 @@ def rates_of_singular(points: Tensors, tangents: Tensors) -> tuple[Tensors, Tens
     by_u = u @ (gaps * (left + left.mH)) + (change @ v - u @ moved) * inverse
     by_v = v @ (gaps * (right + right.mH)) + (change.mH @ u - v @ moved.mH) * inverse
     return (u, s, vh), (by_u, moved.diagonal(dim1=-2, dim2=-1), by_v.mH)
+
+
+def rates_of_triangular(points: Tensors, tangents: Tensors) -> tuple[Tensors, Tensors]:
+    """The reduced factors q r, and their derivatives: q turns by the part of qᴴ da r⁻¹ below the diagonal, of a matrix
+    with more columns than rows by that of its first columns."""
+    a, da = points[0], tangents[0]
+    q, r = torch.linalg.qr(a)
+    n = r.shape[-2]
+    moved = torch.linalg.solve_triangular(r[..., :n], da[..., :n], upper=True, left=False)
+    inside = q.mH @ moved
+    turn = inside.tril(-1) - inside.tril(-1).mH
+    return (q, r), (moved - q @ (inside - turn), q.mH @ da - turn @ r)

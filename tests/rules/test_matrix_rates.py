@@ -86,6 +86,15 @@ def test_spectra(shape):
     )
 
 
+@pytest.mark.parametrize("shape", [(3, 3), (4, 2), (2, 4), (2, 5, 3)], ids=str)
+def test_triangular_factors(shape):
+    points, tangents = [_points(shape)], [_drawn(1, TANGENTS, *shape, seed=5)]
+    _agree(
+        rates.rates_of_triangular(points, tangents)[1],
+        _by_torch(lambda a: tuple(torch.linalg.qr(a)), points, tangents),
+    )
+
+
 @BOTH
 @pytest.mark.parametrize("moving", ["both", "matrix", "right"])
 @pytest.mark.parametrize(
@@ -116,7 +125,7 @@ def test_solutions(dtype, moving, a, b):
     [
         lambda a: np.linalg.solve(a, np.array([1.0, 2.0])), np.linalg.inv, np.linalg.pinv, np.linalg.svdvals,
         lambda a: np.linalg.svd(a)[0], lambda a: np.linalg.eigh(a @ a.T)[1], np.linalg.eigvals,
-        lambda a: np.linalg.eigvalsh(a @ a.T), lambda a: np.linalg.cholesky(a @ a.T),
+        lambda a: np.linalg.eigvalsh(a @ a.T), lambda a: np.linalg.cholesky(a @ a.T), lambda a: np.linalg.qr(a)[0],
     ],
 )  # fmt: skip
 def test_the_law_of_few_numbers_needs_no_forward_mode(call, monkeypatch):
