@@ -211,7 +211,7 @@ def nanvar(
     if not (keepdims is not NoValue and keepdims):
         freedom = freedom.squeeze(axes)
     none = freedom <= 0
-    if _util.is_known_true(torch.any(none)):
+    if _util.is_known_true(torch.any(_util.numbers(none))):
         _util.warn("Degrees of freedom <= 0 for slice.")
     return torch.where(none, math.nan, _reduce.divide(total, freedom))
 
