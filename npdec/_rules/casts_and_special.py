@@ -173,6 +173,12 @@ def _pinverse(func: Function, input: Any, rcond: float = 1e-15) -> Any:
     return _pinv(func, input, rcond)
 
 
+def phase_of(largest: torch.Tensor) -> torch.Tensor:
+    """What turns eigenvectors so that their largest elements are real, of the sign that these have."""
+    sign = torch.where(largest.detach().real < 0, -1.0, 1.0)
+    return sign * largest.conj() / largest.abs()
+
+
 def of_eig(func: Function, A: Any) -> Any:
     """Each eigenvector is turned so that its largest element is real, as LAPACK does: torch's derivative is of another
     choice."""
@@ -180,11 +186,9 @@ def of_eig(func: Function, A: Any) -> Any:
     def formula(A: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         values, vectors = func(A)
         place = vectors.detach().abs().argmax(-2, keepdim=True)
-        largest = vectors.gather(-2, place)
-        sign = torch.where(largest.detach().real < 0, -1.0, 1.0)
-        return values, vectors * (sign * largest.conj() / largest.abs())
+        return values, vectors * phase_of(vectors.gather(-2, place))
 
-    return law.quadrature(Call(func, None, (A,), {}), formula)
+    return law.quadrature(Call(func, None, (A,), {}), formula, stacked=getattr(func, "stacked", None))
 
 
 def _lstsq(A: Any, b: Any, rcond: float | None = None, *, driver: str | None = None) -> tuple[Any, ...]:

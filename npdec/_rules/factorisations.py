@@ -16,11 +16,11 @@ from npdec._impl._linalg import OF_THE_BASELINE
 from npdec._law import law
 from npdec._law.create_graph import wants_graph
 from npdec._rules.by_formula import with_numbers
-from npdec._rules.casts_and_special import of_eig, of_eigh
+from npdec._rules.casts_and_special import of_eig, of_eigh, phase_of
 from npdec._rules.matrix_rates import (
     apart,
     equal_within,
-    rates_of_eigenvalues,
+    rates_of_eigen,
     rates_of_hermitian,
     rates_of_singular,
     rates_of_triangular,
@@ -131,8 +131,24 @@ def _qr_rates(points: Any, tangents: Any, like: Sequence[torch.Tensor]) -> tuple
 
 
 def _eigvals_rates(points: Any, tangents: Any, like: Sequence[torch.Tensor]) -> tuple[torch.Tensor]:
-    values, moved = rates_of_eigenvalues(points, tangents)
-    return (torch.take_along_dim(moved, _order(values, like[0]), -1),)
+    (values, _), (along, _) = rates_of_eigen(points, tangents)
+    return (torch.take_along_dim(along, _order(values, like[0]), -1),)
+
+
+def _eig_rates(points: Any, tangents: Any, like: Sequence[torch.Tensor]) -> tuple[torch.Tensor, ...]:
+    (values, vectors), (along, moved) = rates_of_eigen(points, tangents)
+    turned = vectors @ (apart(values) * moved)
+    order = _order(values, like[0])
+    vectors, turned = (torch.take_along_dim(x, order.unsqueeze(-2), -1) for x in (vectors, turned))
+    agreeing = _agreeing((vectors.conj() * like[1]).sum(-2, True).real)
+    place = vectors.abs().argmax(-2, keepdim=True)
+    turn = agreeing * phase_of(agreeing * vectors.gather(-2, place))
+    vectors, turned = vectors * turn, turned * turn
+    # They stay of length one, and their largest element stays real.
+    length = (vectors.conj() * turned).sum(-2, keepdim=True).real
+    there = turned.gather(-2, place.expand(turned.shape[:-2] + place.shape[-2:]))
+    angle = there.imag / vectors.gather(-2, place).real
+    return torch.take_along_dim(along, order, -1), turned - vectors * torch.complex(length, angle)
 
 
 # -- equal eigenvalues and singular values -----------------------------------------------------------------------------
@@ -328,6 +344,6 @@ def _qr(func: Function, x: Any, mode: str = "reduced") -> Any:
 _qr_reduced = _with_signs(_qr_signs, _by_quadrature, _qr_rates)
 _svd_reduced = _with_signs(_svd_signs, _by_quadrature, _svd_rates)
 
-rule(torch.linalg.eig)(_with_signs(_eig_order, of_eig))
+rule(torch.linalg.eig)(_with_signs(_eig_order, of_eig, _eig_rates))
 rule("eigvals")(_with_signs(_eigvals_order, _by_quadrature, _eigvals_rates))
 rule("eigh")(_with_signs(_eigh_signs, of_eigh, _eigh_rates))

@@ -18,7 +18,7 @@ __all__ = [
     "equal_within",
     "hermitian_of",
     "rates_of_cholesky",
-    "rates_of_eigenvalues",
+    "rates_of_eigen",
     "rates_of_hermitian",
     "rates_of_hermitian_values",
     "pseudo_inverse",
@@ -117,11 +117,12 @@ def rates_of_cholesky(points: Tensors, tangents: Tensors, upper: bool = False) -
     return [made.mH if upper else made]
 
 
-def rates_of_eigenvalues(points: Tensors, tangents: Tensors) -> tuple[torch.Tensor, torch.Tensor]:
-    """The eigenvalues, and their derivatives: the diagonal of v⁻¹ da v."""
-    found, vectors = torch.linalg.eig(points[0])
+def rates_of_eigen(points: Tensors, tangents: Tensors) -> tuple[Tensors, Tensors]:
+    """Eigenvalues and vectors, and their derivatives, those of the vectors but for their length and phase: the values'
+    are the diagonal of v⁻¹ da v."""
+    values, vectors = torch.linalg.eig(points[0])
     moved = torch.linalg.solve(vectors, tangents[0].to(vectors.dtype) @ vectors)
-    return found, moved.diagonal(dim1=-2, dim2=-1)
+    return (values, vectors), (moved.diagonal(dim1=-2, dim2=-1), moved)
 
 
 def rates_of_hermitian_values(points: Tensors, tangents: Tensors, upper: bool) -> list[torch.Tensor]:
