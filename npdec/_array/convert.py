@@ -247,11 +247,12 @@ def produced(made: Any) -> Any:
 
 
 def _from_range(numbers: range) -> torch.Tensor:
-    if numbers and not (_INT64_MIN <= min(numbers) and max(numbers) <= _INT64_MAX):
+    if not numbers:
+        return _from_sequence([], None)  # of no elements, as an empty list: float64
+    if not (_INT64_MIN <= min(numbers) and max(numbers) <= _INT64_MAX):
         return _from_sequence(list(numbers), None)
     device = _devices.as_device(None)
-    stop = numbers.stop if numbers else numbers.start  # torch wants an empty one to end where it begins
-    return torch.arange(numbers.start, stop, numbers.step, dtype=torch.int64, device=device)
+    return torch.arange(numbers.start, numbers.stop, numbers.step, dtype=torch.int64, device=device)
 
 
 def _from_numpy(data: Any, target: torch.dtype | None = None) -> torch.Tensor:

@@ -14,7 +14,7 @@ from npdec.exceptions import AbsentDTypeError
 
 __all__ = [
     "as_argument", "as_copy", "as_operand", "asks_functions", "asks_ufuncs", "check_asking", "copy_modes",
-    "exports_memory", "given",
+    "exports_memory", "given", "is_numpys_scalar",
 ]  # fmt: skip
 
 _COPIED = frozenset({bool, int, float, complex, str, bytes, list, tuple, range, type(None)})  # into memory of our own
@@ -25,6 +25,12 @@ def _is_foreign(kind: type) -> bool:
     numpy = sys.modules.get("numpy")
     theirs = () if numpy is None else (numpy.ndarray, numpy.generic)
     return not issubclass(kind, (torch.Tensor, *theirs))
+
+
+def is_numpys_scalar(obj: Any) -> bool:
+    """Whether it is a scalar of the installed NumPy: what is made of it alone is a scalar too."""
+    numpy = sys.modules.get("numpy")
+    return numpy is not None and isinstance(obj, numpy.generic)
 
 
 def asks_ufuncs(obj: Any) -> bool:

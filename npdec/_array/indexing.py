@@ -53,7 +53,7 @@ def _item(item: Any) -> Any:
             tensor = as_elements(item)
         except AbsentDTypeError:  # objects, text
             raise IndexError("arrays used as indices must be of integer (or boolean) type") from None
-        if not tensor.numel() and isinstance(item, (list, tuple)):
+        if not tensor.numel() and isinstance(item, (list, tuple, range)):
             tensor = tensor.to(torch.int64)  # an empty list selects nothing
     elif isinstance(item, str) or not hasattr(item, "__index__"):
         raise IndexError(_INVALID)

@@ -301,9 +301,11 @@ class ArrayMethods(DecompositionMixin, BufferMethods, ProtocolMixin):
                 else:
                     if type(found) is _Tensor:
                         return memory.seen_part(self, found)
+            order: Any = axes or None
             if len(axes) == 1 and (not hasattr(axes[0], "__index__") or getattr(axes[0], "ndim", None)):
-                axes = () if axes[0] is None else as_shape(axes[0])
-            return memory.view(self, shape_impl.transpose(self._t, as_shape(axes) if axes else None))
+                order = axes[0]
+            order = None if order is None else as_shape(order)
+            return memory.view(self, shape_impl.transpose(self._t, order))
         except Exception as error:
             raise ended(error)  # noqa: B904
 

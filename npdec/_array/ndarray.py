@@ -329,7 +329,7 @@ class Composition(ElementAccess, ArrayBuffer, ArrayMethods, NDArrayBase, metacla
     def fill(self, /, value: Any) -> None:
         """Set every element to the value."""
         try:
-            if type(value) is not Composition and ordinary_writes.write(self, Ellipsis, value):
+            if type(value) not in (Composition, list, tuple) and ordinary_writes.write(self, Ellipsis, value):
                 return
             value = plain_of(value)
             check_writeable("fill", self)
@@ -338,7 +338,7 @@ class Composition(ElementAccess, ArrayBuffer, ArrayMethods, NDArrayBase, metacla
                 check_scalar(value, self._d)
             if number.dim():
                 raise ValueError(
-                    f"setting an array element with a sequence: fill takes a number, not shape {number.shape}"
+                    f"setting an array element with a sequence: fill takes a number, not shape {tuple(number.shape)}"
                 )
             write("fill", self, number.expand(self.shape), "unsafe")
         except Exception as error:

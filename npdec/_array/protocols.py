@@ -10,9 +10,10 @@ from typing import Any
 import torch
 
 from npdec._array import memory, wrap
-from npdec._array.convert import as_dtype, as_tensor
+from npdec._array.convert import as_tensor
 from npdec._array.elements import close
 from npdec._array.foreign_arrays import as_copy
+from npdec._array.host_numpy import to_numpy_dtype
 from npdec._array.module_names import OfTensors
 from npdec._core import door
 from npdec._core.base import ArrayBase, SubclassBase, UfuncBase
@@ -20,7 +21,6 @@ from npdec._core.containers import refilled
 from npdec._core.signatures import read_parameters
 from npdec._core.tracebacks import ended, met
 from npdec._decomposed.tensor import DecomposedTensor
-from npdec._dtypes.dtype import numpy_dtype
 from npdec._impl import _util
 from npdec.exceptions import AbsentDTypeError, DecompositionWarning
 
@@ -193,10 +193,7 @@ class ProtocolMixin(ArrayBase):
             if copy is False:
                 raise ValueError(f"an array on {tensor.device} cannot become a NumPy array without a copy")
             tensor = tensor.cpu()
-        if dtype is None or isinstance(dtype, numpy.dtype):  # NumPy holds more of them: objects, text
-            target = dtype
-        else:
-            target = numpy_dtype(as_dtype(dtype))
+        target = to_numpy_dtype(dtype)  # NumPy holds more of them: objects, text
         if tensor.dtype is torch.bfloat16:
             tensor = tensor.to(torch.float32)
         array = tensor.numpy()

@@ -354,7 +354,7 @@ def isscalar(element: Any) -> bool:
     >>> np.isscalar(3.1), np.isscalar(np.float32(3.1)), np.isscalar(np.array(3.1))
     (True, True, False)
     """
-    if isinstance(element, (generic, str, bytes, numbers.Number)):
+    if isinstance(element, (generic, str, bytes, memoryview, numbers.Number)):
         return True
     numpy = sys.modules.get("numpy")
     return numpy is not None and isinstance(element, numpy.generic)

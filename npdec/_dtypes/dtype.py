@@ -199,6 +199,8 @@ class dtype(metaclass=_DType):
     def __len__(self) -> int:
         return 0
 
+    __iter__ = None  # Python would ask `__getitem__` for its items
+
     def __getitem__(self, key: Any) -> Any:
         raise KeyError(f"There are no fields in dtype {self.name}.")
 

@@ -21,7 +21,9 @@ _NUMBERED = "?bBhHiIlLqQfdgFDGOSUVMme"
 def named_otherwise(obj: Any) -> Any:
     """What `obj` (no text, and no dtype or scalar type) stands for: another spelling, or a dtype of another library;
     None if it stands for none. Raises ValueError where an attribute that should be a dtype is none."""
-    if isinstance(obj, torch.Tensor) or (isinstance(obj, ArrayBase) and hasattr(obj, "__setitem__")):
+    numpy = sys.modules.get("numpy")
+    arrays = torch.Tensor if numpy is None else (torch.Tensor, numpy.ndarray)
+    if isinstance(obj, arrays) or (isinstance(obj, ArrayBase) and hasattr(obj, "__setitem__")):
         raise TypeError("Cannot construct a dtype from an array")
     if isinstance(obj, ArrayBase):
         return obj._d

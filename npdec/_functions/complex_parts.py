@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from npdec._array.foreign_arrays import asks_functions
+from npdec._array.foreign_arrays import asks_functions, is_numpys_scalar
 from npdec._array.ndarray import Composition
 from npdec._array.scalars import complexfloating
 from npdec._core.base import ArrayBase, MetAsking, MetSubclass, SubclassBase
@@ -15,6 +15,12 @@ from npdec._functions.creation import asanyarray
 __all__ = ["imag", "iscomplexobj", "isrealobj", "real"]
 
 _WITH_PARTS: Any = (ArrayBase, int, float, complex)
+
+
+def _array_or_scalar(val: Any) -> Any:
+    """What is no array of npdec's as one; a scalar of NumPy's as a scalar."""
+    made = asanyarray(val)
+    return made[()] if is_numpys_scalar(val) else made
 
 
 def real(val: Any) -> Any:
@@ -30,7 +36,7 @@ def real(val: Any) -> Any:
             return hand_over("real", (val,), {}, MetSubclass(type(val)))
         if asks_functions(val):
             return hand_over("real", (val,), {}, MetAsking(type(val)))
-        return val.real if isinstance(val, _WITH_PARTS) else asanyarray(val).real
+        return val.real if isinstance(val, _WITH_PARTS) else _array_or_scalar(val).real
     except Exception as error:
         raise ended(error)  # noqa: B904
 
@@ -48,7 +54,7 @@ def imag(val: Any) -> Any:
             return hand_over("imag", (val,), {}, MetSubclass(type(val)))
         if asks_functions(val):
             return hand_over("imag", (val,), {}, MetAsking(type(val)))
-        return val.imag if isinstance(val, _WITH_PARTS) else asanyarray(val).imag
+        return val.imag if isinstance(val, _WITH_PARTS) else _array_or_scalar(val).imag
     except Exception as error:
         raise ended(error)  # noqa: B904
 

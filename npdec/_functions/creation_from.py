@@ -36,7 +36,9 @@ def frombuffer(
     """
     if like is not None:
         return handed_on(frombuffer, like, buffer, dtype, count, offset)
-    return over_buffer(buffer, torch.float64 if dtype is None else as_dtype(dtype), operator.index(count), offset)
+    return over_buffer(
+        buffer, torch.float64 if dtype is None else as_dtype(dtype), operator.index(count), operator.index(offset)
+    )
 
 
 @unbound
@@ -57,7 +59,14 @@ def fromiter(_: Any, iter: Iterable[Any], dtype: Any, count: int = -1, *, like: 
         items.append(item)
     if len(items) < count:
         raise ValueError(f"iterator too short: Expected {count} but iterator had only {len(items)} items.")
-    return wrap.wrap_array(as_tensor(items, target))
+    made = as_tensor(items, target)
+    if made.dim() != 1 and items:
+        kind = TypeError if isinstance(items[0], (list, tuple)) else ValueError
+        raise kind(
+            "fromiter: setting an array element with a sequence: each item is a number, not of shape "
+            f"{tuple(made.shape[1:])}; np.array(list(iter)) makes an array of more axes"
+        )
+    return wrap.wrap_array(made)
 
 
 @open_to_guests

@@ -11,7 +11,7 @@ import torch
 
 from npdec._array import memory, scalars, wrap
 from npdec._array.convert import as_dtype, as_tensor
-from npdec._array.foreign_arrays import as_argument, check_asking
+from npdec._array.foreign_arrays import as_argument, check_asking, is_numpys_scalar
 from npdec._array.generic import generic
 from npdec._core.base import ArrayBase
 from npdec._core.door import hand_over, open_to_guests
@@ -191,17 +191,18 @@ def isdtype(dtype: Any, kind: Any) -> bool:
     >>> np.isdtype(np.float32, "real floating"), np.isdtype(np.float32, ("integral", np.float64))
     (True, False)
     """
-    found = _strict_dtype(dtype)
-    if found is None:
+    abstract = isinstance(dtype, type) and issubclass(dtype, generic) and dtype not in SCALARS.values()
+    found = None if abstract else _strict_dtype(dtype)
+    if found is None and not abstract:
         raise TypeError(f"dtype argument must be a NumPy dtype, but it is a {type(dtype)}.")
     answers = []
     for item in kind if isinstance(kind, tuple) else (kind,):
         if isinstance(item, str):
             if item not in dtypes_impl.KINDS:
                 raise ValueError(f"kind argument is a string, but {item!r} is not a known kind name.")
-            answers.append(dtypes_impl.kind(found) in dtypes_impl.KINDS[item])
+            answers.append(found is not None and dtypes_impl.kind(found) in dtypes_impl.KINDS[item])
         elif isinstance(item, type) and issubclass(item, generic):
-            answers.append(item is SCALARS[found])
+            answers.append(item is (dtype if found is None else SCALARS[found]))
         else:
             other = _strict_dtype(item)
             if other is None:
@@ -298,7 +299,7 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> A
     if not isinstance(x, ArrayBase):
         check_asking(x)
     if not isinstance(x, ArrayBase) and _array_dtype(x) is not None:
-        x = memory.over(as_tensor(x))
+        x = wrap.wrap_scalar(as_tensor(x)) if is_numpys_scalar(x) else memory.over(as_tensor(x))
     if not isinstance(x, ArrayBase):
         raise TypeError(f"Input should be a NumPy array or scalar. It is a {type(x)} instead.")
     result = x.astype(dtype, copy=copy)  # type: ignore[attr-defined]

@@ -58,6 +58,8 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = False, **kwargs: Any
     dtype, casting, order = kwargs.pop("dtype", None), kwargs.pop("casting", "safe"), kwargs.pop("order", "K")
     if kwargs:
         raise TypeError(f"einsum() got an unexpected keyword argument {next(iter(kwargs))!r}")
+    if isinstance(out, tuple):
+        raise TypeError("keyword parameter out must be an array for einsum, not a tuple")
     subscripts, arrays = _read(operands)
     tensors = [as_argument(array) for array in arrays]
     computed = None if dtype is None else as_dtype(dtype)

@@ -47,5 +47,5 @@ def base_repr(number: int, base: int = 2, padding: int = 0) -> str:
     while rest:
         rest, digit = divmod(rest, base)
         digits = _DIGITS[digit] + digits
-    text = "0" * padding + digits or "0"
+    text = ("0" * padding if padding else "") + digits or "0"
     return f"-{text}" if number < 0 else text

@@ -21,7 +21,7 @@ from npdec._decomposed.tensor import DecomposedTensor
 from npdec._guests import asking
 from npdec._guests.building import array_of_objects, holds_ours
 from npdec._guests.exchange import MAKING, Hosted, Values, as_objects, received
-from npdec._impl import _devices
+from npdec._impl import _devices, _util
 
 __all__ = ["function", "is_host", "method", "run", "ufunc"]
 
@@ -61,7 +61,7 @@ def function(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], error: Ex
         kwargs = {**kwargs, "device": "cpu"}  # NumPy takes the word alone
     error.__traceback__ = None
     if name in _WRITING and not isinstance(error, MetAsking):
-        return _written(name, found, args, kwargs)
+        return _written(name, found, args, kwargs, error)
     if name in MAKING:
         return _made(name, found, args, kwargs)
     try:
@@ -200,7 +200,9 @@ _WRITING = {
 }
 
 
-def _written(name: str, found: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _written(
+    name: str, found: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], error: Exception
+) -> Any:
     """A call that writes into its first argument. What a guest holds for an array of npdec's is cast to its dtype
     first, where NumPy's rule for casts allows."""
     numpy: Any = numpy_or_none()
@@ -209,15 +211,33 @@ def _written(name: str, found: Callable[..., Any], args: tuple[Any, ...], kwargs
     array: Any = args[0]
     place, key = _WRITING[name]
     values = args[place] if len(args) > place else kwargs[key]
+    if isinstance(values, ArrayBase) and values._d is array._d:  # the guest says where to write
+        return _placed(name, found, array, args, kwargs, error)
     made = numpy.asarray(Hosted(name)(values))
     casting = kwargs.get("casting", args[2] if len(args) > 2 else "same_kind") if name == "copyto" else "unsafe"
     target = Hosted(name)(array.dtype)
+    if name in ("place", "putmask") and made.dtype.kind in "mM":
+        casting = "safe"
     if not numpy.can_cast(made.dtype, target, casting):
         raise TypeError(f"Cannot cast array data from {made.dtype!r} to {target!r} according to the rule '{casting}'")
     cast = wrap.NAMESPACE.value.array(received(made), target)
     args = tuple(cast if i == place else x for i, x in enumerate(args))
     kwargs = {name_: cast if name_ == key else x for name_, x in kwargs.items()}
     return getattr(wrap.NAMESPACE.value, name)(*args, **kwargs)
+
+
+def _placed(
+    name: str, found: Callable[..., Any], array: Any, args: tuple[Any, ...], kwargs: dict[str, Any], error: Exception
+) -> Any:
+    """A call whose indices or mask are a guest: done to a copy by NumPy, which mostly refuses them, and written as a
+    whole. Raises the error for what carries more than numbers."""
+    if not _util.are_numbers(array._t) or any(isinstance(x, ArrayBase) and not _util.are_numbers(x._t) for x in args):
+        return _refuse(error)
+    hosted = Hosted(name, args, kwargs)
+    fresh = hosted(array).copy()
+    _called(found, fresh, *map(hosted, args[1:]), **{key: hosted(x) for key, x in kwargs.items()})
+    write_out(name, check_writeable(name, array), as_tensor(fresh), "unsafe")
+    return None
 
 
 def _at(function: Any, found: Any, args: tuple[Any, ...], error: Exception) -> Any:

@@ -51,9 +51,10 @@ def _outer(a: torch.Tensor, given: Any) -> tuple[torch.Tensor, torch.Tensor, tor
         x.to(computed) if isinstance(x, torch.Tensor) else torch.full((), x, dtype=computed, device=a.device)
         for x in (low, high)
     )
-    if _util.is_known_true(low > high):
+    least, most = _util.numbers(low), _util.numbers(high)
+    if _util.is_known_true(least > most):
         raise ValueError("max must be larger than min in range parameter.")
-    if not _util.is_known_true(torch.isfinite(low) & torch.isfinite(high)):
+    if not _util.is_known_true(torch.isfinite(least) & torch.isfinite(most)):
         raise ValueError(f"{origin} range of [{float(low)}, {float(high)}] is not finite")
     point = low == high
     low, high = torch.where(point, low - 0.5, low), torch.where(point, high + 0.5, high)
@@ -67,7 +68,7 @@ def _even(low: torch.Tensor, high: torch.Tensor, n: int, dtype: torch.dtype) -> 
 
 
 def _given_edges(bins: torch.Tensor, message: str) -> torch.Tensor:
-    ordered = _util.to_ordered(bins)
+    ordered = _util.to_ordered(_util.numbers(bins))
     if _util.is_known_true(torch.any(ordered[:-1] > ordered[1:])):
         raise ValueError(message)
     return bins
@@ -93,7 +94,8 @@ def edges(a: torch.Tensor, bins: Any, limits: Any, weighted: bool) -> torch.Tens
 
 
 def _checked(made: torch.Tensor) -> torch.Tensor:
-    if _util.is_known_true(torch.any(made[:-1] >= made[1:])):
+    numbers = _util.numbers(made)
+    if _util.is_known_true(torch.any(numbers[:-1] >= numbers[1:])):
         raise ValueError(f"Too many bins for data range. Cannot create {len(made) - 1} finite-sized bins.")
     return made
 
@@ -108,7 +110,10 @@ def bin_of(x: torch.Tensor, edges: torch.Tensor) -> torch.Tensor:
     place = _place_among_even(x, edges) if n > 1 else None
     if place is not None:
         return torch.where(compared("ge", x, edges[0]) & compared("le", x, edges[-1]), place, n)
-    inside = (_order.search(edges[:1], x, right=True) > 0) & (_order.search(edges[-1:], x, right=False) == 0)
+    if not _util.are_numbers(x, edges) and n and not _util.is_known_true(torch.isnan(_util.numbers(edges)).any()):
+        inside = (x >= edges[0]) & (x <= edges[-1])  # in two steps, where a search takes many
+    else:
+        inside = (_order.search(edges[:1], x, right=True) > 0) & (_order.search(edges[-1:], x, right=False) == 0)
     if n < 2:  # no edge lies between the outer ones
         return torch.where(inside, 0, n)
     return torch.where(inside, _order.search(edges[1:-1], x, right=True), n)

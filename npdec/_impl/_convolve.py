@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import math
+import operator
 
 import torch
 import torch.nn.functional as F
@@ -23,10 +24,11 @@ _PRODUCTS = 2**22
 
 def correlate(a: torch.Tensor, v: torch.Tensor, mode: str | int) -> torch.Tensor:
     """sum over n of a[n + k] * v[n] for each shift k that the mode asks for; `v` is not longer than `a`."""
-    if isinstance(mode, int):
-        if not 0 <= mode < 3:
+    if hasattr(mode, "__index__") and not isinstance(mode, bool):
+        number = operator.index(mode)
+        if not 0 <= number < 3:
             raise ValueError("integer convolve/correlate mode must be 0, 1, or 2")
-        mode = ("valid", "same", "full")[mode]
+        mode = ("valid", "same", "full")[number]
     if not isinstance(mode, str):
         raise TypeError("convolve/correlate mode not understood")
     if mode not in ("full", "same", "valid"):

@@ -198,6 +198,8 @@ def call(
     name = signature.name
     if options.signature is not None:
         raise TypeError(f"{name}: choose the loop with dtype=; signature= is not supported")
+    if not isinstance(options.subok, bool):
+        raise TypeError("'subok' must be a boolean")
     order = _storage.check_order(options.order)
     core = signature.core(operands)
     stay = options.axes is NoValue and options.axis is NoValue and not options.keepdims

@@ -12,7 +12,7 @@ from npdec._core.tags import ArrayLike, ArrayLikeOrScalar, InPlace, Mask, Opaque
 from npdec._impl import _host, _promotion, _storage, _util, dtypes_impl
 from npdec._impl.getitem_impl import shape_text
 from npdec._impl.index_tricks_impl import coordinates
-from npdec._impl.indexing_impl import along_index, along_shape, apply_mode, as_integers, check_mode, is_alike
+from npdec._impl.indexing_impl import along_index, along_shape, apply_mode, as_integers, is_alike, read_mode
 from npdec._impl.setitem_impl import broadcast_input, fit_indexed, fit_leading, setitem
 
 
@@ -247,7 +247,7 @@ def put(a: InPlace, ind: Opaque, v: object, mode: str = "raise") -> None:
     values = _given(v, a, "unsafe")
     if index.numel() and not a.numel():
         raise IndexError("cannot replace elements of an empty array")
-    check_mode(mode)
+    mode = read_mode(mode)
     if index.numel() and values.numel():
         index = apply_mode(index, a.numel(), 0, mode)
         _put_flat(a, index, _first(values, index.numel()))

@@ -43,6 +43,8 @@ def packbits(a: Opaque, /, axis: int | None = None, bitorder: str = "big") -> Ar
     if dtypes_impl.kind(a.dtype) not in "bui":
         raise TypeError("Expected an input array of integer or boolean data type")
     _check_order(bitorder)
+    if bitorder not in ("big", "little"):
+        raise ValueError(f"packbits: bitorder must be 'little' or 'big', not {bitorder!r}")
     packed = by_numpy("packbits", a, axis=axis, bitorder=bitorder)
     if packed is not None:
         return packed

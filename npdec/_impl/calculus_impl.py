@@ -372,9 +372,15 @@ def interp(
     for side in (left, right) if period is None else ():
         if isinstance(side, torch.Tensor) and side.ndim:
             raise TypeError("only 0-dimensional arrays can be converted to Python scalars: left and right are numbers")
+        if not fp.is_complex() and (side.is_complex() if isinstance(side, torch.Tensor) else type(side) is complex):
+            raise TypeError("interp: left and right must be real numbers, not complex: fp is real")
     x, xp = x.to(torch.float64), xp.to(torch.float64)
     fp = fp.to(torch.complex128 if fp.is_complex() else torch.float64)
     if period is not None:
+        if isinstance(period, torch.Tensor):
+            if period.numel() != 1:
+                raise ValueError(f"interp: period is one number, not an array of shape {tuple(period.shape)}")
+            period = period if period.is_floating_point() else period.to(torch.float64)
         if period == 0:
             raise ValueError("period must be a non-zero value")
         period, left, right = abs(period), None, None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -46,6 +47,7 @@ def eye(
     """
     M = N if M is None else M
     dtype = torch.float64 if dtype is float else dtype
+    k = operator.index(k)
     if not k and order == "C" and device is None and not _devices.used and dtype is torch.float64 and min(N, M) >= 0:
         return torch.eye(N, M, dtype=dtype)
     matrix = allocate((N, M), dtype, _storage.check_order(order, "CF"), device).zero_()
@@ -76,7 +78,7 @@ def lower_mask(rows: int, columns: int, k: int, device: Any = None) -> torch.Ten
 
 
 def _triangle_of_ones(N: Any) -> torch.Tensor | None:
-    return None if _devices.used else torch.ones((N, N), dtype=torch.float64).tril()
+    return torch.ones((N, N), dtype=torch.float64).tril() if type(N) is int and not _devices.used else None
 
 
 @public(direct=Direct(_triangle_of_ones))

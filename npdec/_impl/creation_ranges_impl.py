@@ -47,7 +47,7 @@ def _length(start: Any, stop: Any, step: Any) -> int:
     count = min(count.real, count.imag) if isinstance(count, complex) else count
     if math.isnan(count):
         raise ValueError("arange: cannot compute length")
-    if count >= 2**63:
+    if not -(2**63) <= count < 2**63:
         raise ValueError("Maximum allowed size exceeded")
     # A step may be so long that the quotient is zero: then there is the first number only.
     if count == 0 and stop != start and not isinstance(stop - start, complex):

@@ -84,6 +84,7 @@ def bincount(x: Opaque, /, weights: ArrayLike | None = None, minlength: int = 0)
 
 
 _AXES = 64  # the most that an array of NumPy's has
+_FEW_PAIRS = 2**10  # of points and edges
 _FEW = 50  # edges that Python compares sooner than torch
 
 
@@ -105,7 +106,7 @@ def digitize(x: ArrayLike, bins: ArrayLike, right: bool = False):
         edges = bins.tolist()
         if edges and not math.isnan(edges[-1]) and all(low <= high for low, high in itertools.pairwise(edges)):
             return _order.search(bins, x, not right, without_nan=True)
-    ordered = _util.to_ordered(bins)
+    ordered = _util.to_ordered(_util.numbers(bins))
     falls = _util.is_known_true(torch.any(ordered[1:] < ordered[:-1]))
     if falls and _util.is_known_true(torch.any(ordered[1:] > ordered[:-1])):
         raise ValueError("bins must be monotonically increasing or decreasing")
@@ -120,14 +121,18 @@ def _cell_of(columns: Sequence[torch.Tensor], edges: Sequence[torch.Tensor]) -> 
     sizes = [len(edge) for edge in edges]
     plain = all(type(edge) is torch.Tensor for edge in edges)
 
-    def cell(*parts: torch.Tensor) -> torch.Tensor:
-        points, ends = parts[: len(columns)], list(parts[len(columns) :])
-        its = edges if plain else [torch.stack([ends.pop(0) for _ in range(size)]) for size in sizes]
+    def joined(points: Sequence[torch.Tensor], its: Sequence[torch.Tensor]) -> torch.Tensor:
         made = _bins.bin_of(points[0], its[0])
         for point, edge, size in zip(points[1:], its[1:], sizes[1:], strict=True):
             made = made * size + _bins.bin_of(point, edge)
         return made
 
+    def cell(*parts: torch.Tensor) -> torch.Tensor:
+        points, ends = parts[: len(columns)], list(parts[len(columns) :])
+        return joined(points, edges if plain else [torch.stack([ends.pop(0) for _ in range(n)]) for n in sizes])
+
+    if len(columns[0]) * sum(sizes) <= _FEW_PAIRS:  # which need not be divided, and edges one by one take longer
+        return joined(columns, edges)
     return cast(torch.Tensor, by_elements(cell, *columns, *([] if plain else [e for edge in edges for e in edge])))
 
 

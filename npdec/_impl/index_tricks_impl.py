@@ -12,8 +12,10 @@ from npdec._core.tags import Array, ArrayLike, Opaque, ShapeLike, View, public
 from npdec._impl import _host, _util
 from npdec._impl._by_numpy import by_numpy, by_numpy_together
 from npdec._impl._devices import as_device
+from npdec._impl._storage import check_order
 from npdec._impl.creation_matrices_impl import lower_mask
 from npdec._impl.getitem_impl import shape_text
+from npdec._impl.indexing_impl import read_mode
 
 _INT64_MAX = torch.iinfo(torch.int64).max
 
@@ -153,11 +155,9 @@ def _check_integers(indices: torch.Tensor) -> torch.Tensor:
     return _util.to_int64(indices)
 
 
-def _check_order(order: str) -> bool:
+def _check_order(order: Any) -> bool:
     """Whether the order is column major."""
-    if order not in ("C", "F", None):
-        raise ValueError("only 'C' or 'F' order is permitted")
-    return order == "F"
+    return check_order(order, "CF") == "F"
 
 
 @public
@@ -178,7 +178,7 @@ def unravel_index(indices: Opaque, shape: ShapeLike, order: str = "C"):
         )
     index = _check_integers(indices)
     if index.is_contiguous():
-        found = by_numpy("unravel_index", index, shape=tuple(shape), order=order or "C")
+        found = by_numpy("unravel_index", index, shape=tuple(shape), order="F" if column_major else "C")
         if found is not None:
             return found
     if index.numel():
@@ -207,11 +207,14 @@ def ravel_multi_index(multi_index: Sequence[Opaque], dims: ShapeLike, mode: Any 
     modes = tuple(mode) if isinstance(mode, (tuple, list)) else (mode,) * len(dims)
     if len(modes) != len(dims):
         raise ValueError(f"list of clipmodes has wrong length ({len(modes)} instead of {len(dims)})")
+    modes = tuple(map(read_mode, modes))
     if len(multi_index) != len(dims):
         raise ValueError(f"parameter multi_index must be a sequence of length {len(dims)}")
     if math.prod(dims) > _INT64_MAX:
         raise ValueError("invalid dims: array size defined by dims is larger than the maximum possible size.")
-    found = by_numpy_together("ravel_multi_index", multi_index, dims=tuple(dims), mode=mode, order=order or "C")
+    found = by_numpy_together(
+        "ravel_multi_index", multi_index, dims=tuple(dims), mode=mode, order="F" if column_major else "C"
+    )
     if found is not None:
         return found
     flat = torch.zeros((), dtype=torch.int64)
@@ -235,8 +238,6 @@ def _in_range(index: torch.Tensor, size: int, mode: str) -> torch.Tensor:
         return torch.remainder(index, size)
     if mode == "clip":
         return index.clamp(0, size - 1)
-    if mode != "raise":
-        raise ValueError(f"clipmode must be one of 'clip', 'raise', or 'wrap' (got {mode!r})")
     if _util.is_known_true(((index < 0) | (index >= size)).any()):
         raise ValueError("invalid entry in coordinates array")
     return index

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import operator
 from typing import Any
 
 import torch
@@ -15,7 +16,7 @@ from npdec._impl._reduce import SUMMED
 from npdec._impl.getitem_impl import check_bounds, shape_text, wrap_negative
 from npdec._impl.setitem_impl import broadcast_input
 
-_MODES = ("clip", "raise", "wrap")
+_MODES = ("clip", "wrap", "raise")  # by their numbers
 
 
 def as_integers(index: torch.Tensor, casting: str) -> torch.Tensor:
@@ -30,10 +31,21 @@ def as_integers(index: torch.Tensor, casting: str) -> torch.Tensor:
     return _util.to_int64(index)
 
 
-def check_mode(mode: str) -> None:
-    """Raise ValueError unless it is a mode for indices out of range."""
-    if mode not in _MODES:
+def read_mode(mode: Any) -> str:
+    """The mode for indices out of range that a word, a number from 0 to 2 or None ("raise") names. Raises ValueError
+    for another word or number, TypeError for anything else."""
+    if type(mode) is str and mode in _MODES:
+        return mode
+    if mode is None:
+        return "raise"
+    if isinstance(mode, str):
         raise ValueError(f"clipmode must be one of 'clip', 'raise', or 'wrap' (got {mode!r})")
+    if isinstance(mode, bool) or not hasattr(mode, "__index__"):
+        raise TypeError(f"clipmode not understood: it is 'clip', 'raise' or 'wrap', not {mode!r}")
+    number = operator.index(mode)
+    if not 0 <= number < len(_MODES):
+        raise ValueError(f"integer clipmode must be 0 ('clip'), 1 ('wrap') or 2 ('raise'), not {mode!r}")
+    return _MODES[number]
 
 
 def apply_mode(index: torch.Tensor, size: int, axis: int, mode: str) -> torch.Tensor:
@@ -73,7 +85,7 @@ def take(a: ArrayLike, indices: Opaque, axis: int | None = None, out: OutArray |
             pass
     index = as_integers(indices, "same_kind")
     size = a.shape[axis]
-    check_mode(mode)
+    mode = read_mode(mode)
     if not size and index.numel():
         raise IndexError("cannot do a non-empty take from an empty axes.")
     index = apply_mode(index, size, axis, mode) if index.numel() else index

@@ -50,7 +50,12 @@ def _check_shapes(arrays: Sequence[torch.Tensor], axis: int) -> None:
                 )
 
 
-@public(aliases=("concat",), direct=Direct(torch.cat, given=("axis",), of_one_rank=True, linear=True))
+def _joined(arrays: list[torch.Tensor], axis: int = 0) -> torch.Tensor | None:
+    """What torch makes of them, but of empty vectors, whose axes it does not look at."""
+    return torch.cat(arrays, axis) if not axis or arrays[0].dim() != 1 else None
+
+
+@public(aliases=("concat",), direct=Direct(_joined, given=("axis",), of_one_rank=True, linear=True))
 def concatenate(
     arrays: Sequence[ArrayLikeOrScalar],
     /,
@@ -334,9 +339,9 @@ def split(ary: ArrayLike, indices_or_sections: ArrayLikeOrScalar, axis: int = 0)
     [array([1]), array([2, 3]), array([4])]
     """
     size = _length(ary, axis)
-    sections = 1 if getattr(indices_or_sections, "ndim", 0) else int(indices_or_sections)
+    sections: Any = 1 if getattr(indices_or_sections, "ndim", 0) else indices_or_sections
     if isinstance(indices_or_sections, torch.Tensor):
-        sections = sections or 1  # no part at all is found below
+        sections = int(sections) or 1  # no part at all is found below
     if size % sections:
         raise ValueError("array split does not result in an equal division")
     return _cut(ary, _bounds(size, indices_or_sections), axis)

@@ -79,7 +79,7 @@ def vector_norm(x: ArrayLike, /, *, axis: AxisLike | None = None, keepdims: bool
     order = as_order(ord)
     if isinstance(order, str):
         raise ValueError(f"Invalid norm order '{ord}' for vectors")
-    return _vector_norm(x, 2.0 if order is None else order, _util.normalize_axes(axis, x.ndim), keepdims)
+    return _vector_norm(x, 2.0 if order is None else order, _util.normalize_axes(axis, x.ndim), bool(keepdims))
 
 
 @public(direct=Direct(_length_of_matrix, _COMPUTED))
@@ -90,7 +90,7 @@ def matrix_norm(x: ArrayLike, /, *, keepdims: bool = False, ord: Any = "fro"):
     np.float64(7.0)
     """
     rows, columns = _util.normalize_axes((-2, -1), x.ndim)
-    return matrix_norm_of(x, as_order(ord), rows, columns, keepdims)
+    return matrix_norm_of(x, as_order(ord), rows, columns, bool(keepdims))
 
 
 def as_order(ord: Any) -> float | str | None:

@@ -187,6 +187,7 @@ def nanvar(
     if a.dtype not in _INEXACT:
         return reduction_impl.var(a, axis, dtype, None, ddof, keepdims, where=where, mean=mean, correction=correction)
     _require_inexact(dtype)
+    mean = NoValue if mean is None else mean
     if correction is not NoValue:
         if ddof != 0:
             raise ValueError("ddof and correction can't be provided simultaneously.")
@@ -206,11 +207,11 @@ def nanvar(
     else:
         square = distance * distance
     total = _reduce.sum_over(square, axes, dtype, keepdims, NoValue)
-    freedom = count - ddof
+    freedom = count - (int(ddof) if isinstance(ddof, bool) else ddof)
     if not (keepdims is not NoValue and keepdims):
         freedom = freedom.squeeze(axes)
     none = freedom <= 0
-    if _util.is_known_true(torch.any(none)):
+    if _util.is_known_true(torch.any(_util.numbers(none))):
         _util.warn("Degrees of freedom <= 0 for slice.")
     return torch.where(none, math.nan, _reduce.divide(total, freedom))
 

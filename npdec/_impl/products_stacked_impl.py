@@ -55,7 +55,7 @@ def matmul(
     casting: str = "same_kind",
     order: str = "K",
     dtype: DTypeLike | None = None,
-    subok: bool = True,
+    subok: Any = True,
     signature: Any = None,
 ):
     """Matrix product of two arrays, or of stacks of matrices, which broadcast: the operator `@`.
@@ -69,7 +69,7 @@ def matmul(
            [4, 3]])
     """
     # Whether all options are what they are unless given is asked by the shortest way.
-    plain = axes is axis is NoValue and keepdims is False and casting == "same_kind" and order == "K"
+    plain = axes is axis is NoValue and keepdims is False and casting == "same_kind" and order == "K" and subok is True
     if plain and dtype is signature is None and x1.dtype is x2.dtype and x1.dtype in DIRECT and x1.dim() and x2.dim():
         try:
             return torch.matmul(x1, x2)
@@ -103,7 +103,7 @@ def vecdot(
     casting: str = "same_kind",
     order: str = "K",
     dtype: DTypeLike | None = None,
-    subok: bool = True,
+    subok: Any = True,
     signature: Any = None,
 ):
     """Dot products of stacks of vectors, which broadcast; the vectors of `x1` are conjugated.
@@ -135,7 +135,7 @@ def matvec(
     casting: str = "same_kind",
     order: str = "K",
     dtype: DTypeLike | None = None,
-    subok: bool = True,
+    subok: Any = True,
     signature: Any = None,
 ):
     """Products of stacks of matrices with stacks of vectors, which broadcast.
@@ -168,7 +168,7 @@ def vecmat(
     casting: str = "same_kind",
     order: str = "K",
     dtype: DTypeLike | None = None,
-    subok: bool = True,
+    subok: Any = True,
     signature: Any = None,
 ):
     """Products of stacks of vectors, which are conjugated, with stacks of matrices; both broadcast.

@@ -169,7 +169,7 @@ def _weighted(rows: torch.Tensor, weights: torch.Tensor, q: torch.Tensor) -> tor
     weights = torch.gather(weights.to(torch.float64).expand(rows.shape), -1, order)
     share = torch.cumsum(weights, -1)
     share = share / share[..., -1:]
-    if _util.is_known_true(torch.any(torch.isnan(share[..., -1]))):
+    if _util.is_known_true(torch.any(torch.isnan(_util.numbers(share)[..., -1]))):
         raise ValueError("Weights included NaN, inf or were all zero.")
     if q.is_floating_point():
         share = share.to(q.dtype)
@@ -192,7 +192,7 @@ def _check(a: torch.Tensor, q: Any, axis: Any, method: str, weights: Any, percen
         q = torch.full((), q, dtype=dtype, device=a.device)
     if percent:
         q = (q if q.is_floating_point() else q.to(torch.float64)) / 100
-    elif q.dtype is torch.bool:
+    elif not q.is_floating_point():
         q = q.to(torch.int64)
     if _util.is_known_true(torch.any(~((q >= 0) & (q <= 1)))):
         kind, limit = ("Percentiles", 100) if percent else ("Quantiles", 1)
@@ -203,7 +203,7 @@ def _check(a: torch.Tensor, q: Any, axis: Any, method: str, weights: Any, percen
         if method != "inverted_cdf":
             raise ValueError(f"Only method 'inverted_cdf' supports weights. Got: {method}.")
         weights = _reduce.weights_for(weights, a, axis)
-        if dtypes_impl.kind(weights.dtype) != "u" and _util.is_known_true(torch.any(weights < 0)):
+        if dtypes_impl.kind(weights.dtype) != "u" and _util.is_known_true(torch.any(_util.numbers(weights) < 0)):
             raise ValueError("Weights must be non-negative.")
     return q, weights
 

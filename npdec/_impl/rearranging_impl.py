@@ -264,7 +264,7 @@ def _as_index(obj: Any, size: int) -> torch.Tensor:
     if isinstance(obj, slice):
         return torch.tensor(list(range(*obj.indices(size))), dtype=torch.int64)
     index = _host.as_tensor(obj)
-    if not index.numel() and isinstance(obj, (list, tuple)):
+    if not index.numel() and isinstance(obj, (list, tuple, range)):
         return index.to(torch.int64)
     if type(index) is not torch.Tensor and dtypes_impl.kind(index.dtype) in "iu":
         return torch.tensor(_util.integers(index), device=index.device)

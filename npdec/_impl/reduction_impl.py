@@ -164,7 +164,10 @@ def var(
             raise ValueError("ddof and correction can't be provided simultaneously.")
         ddof = correction
     if isinstance(ddof, torch.Tensor) and not _util.carries(ddof):
+        if ddof.numel() != 1:
+            raise ValueError(f"var: ddof is one number, not an array of shape {tuple(ddof.shape)}")
         ddof = ddof.item()
+    mean = NoValue if mean is None else mean
     if (
         dtype is None and where is NoValue and mean is NoValue and a.dtype in _SQUARED
         and not isinstance(ddof, torch.Tensor)

@@ -15,6 +15,7 @@ from npdec._core.direct import Direct
 from npdec._core.tags import Array, ArrayLike, ArrayLikeOrScalar, NoValue, Opaque, OutArray, out_casting, public
 from npdec._impl import _host, _order, _util
 from npdec._impl.dtypes_impl import can_cast, kept_beside, result_type, scalar_tensor
+from npdec._impl.indexing_impl import read_mode
 from npdec._impl.sorting_impl import as_truth, flatnonzero, nonzero
 
 _WEAK = (int, float, complex)
@@ -127,8 +128,7 @@ def choose(a: ArrayLike, choices: object, out: OutArray | None = None, mode: str
     >>> np.choose(np.array([2, 0, 1]), [[0, 1, 2], [10, 11, 12], [20, 21, 22]])
     array([20,  1, 12])
     """
-    if mode not in ("raise", "wrap", "clip"):
-        raise ValueError(f"clipmode must be one of 'clip', 'raise', or 'wrap' (got {mode!r})")
+    mode = read_mode(mode)
     if not hasattr(choices, "__len__"):
         raise TypeError(f"object of type {type(choices).__name__!r} has no len()")
     given = [choice if type(choice) in _WEAK else _host.as_tensor(choice) for choice in cast(Sequence[Any], choices)]

@@ -90,6 +90,8 @@ def reshape(a: ArrayLike, /, shape: ShapeLike, order: str = "C", *, copy: bool |
             return a.reshape(shape)
         except RuntimeError:
             pass  # another number of elements, which is said below
+    if isinstance(copy, str):
+        raise ValueError("strings are not allowed for 'copy' keyword. Use True/False/None instead.")
     order = _storage.check_order("C" if order is None else order, "CFA", "order 'K' is not permitted for reshaping")
     wanted = complete_shape(a.numel(), shape)
     if order == "F" or (order == "A" and _storage.is_column_major(a) and not a.is_contiguous()):

@@ -209,6 +209,8 @@ def searchsorted(a: ArrayLike, v: ArrayLike, side: str = "left", sorter: Opaque 
     >>> np.searchsorted(np.array([1, 3, 5]), np.array([0, 3, 9]))
     array([0, 1, 3])
     """
+    if not isinstance(side, str):
+        raise TypeError(f"search side must be str, not {type(side).__name__}")
     if side not in ("left", "right"):
         raise ValueError(f"search side must be 'left' or 'right' (got {side!r})")
     if a.ndim != 1:

@@ -43,7 +43,7 @@ def average(
         computed = result_type(a, weights, *extra)
         a, weights = a.to(computed), weights.to(computed)
         scale = _reduce.sum_over(weights, axes, None, keepdims)
-        if _util.is_known_true(torch.any(scale == 0)):
+        if _util.is_known_true(torch.any(_util.numbers(scale) == 0)):
             raise ZeroDivisionError("Weights sum to zero, can't be normalized")
         mean = _reduce.sum_over(a * weights, axes, None, keepdims) / scale
     return (mean, scale.expand(mean.shape).clone()) if returned else mean
@@ -64,7 +64,7 @@ def _check_weights(name: str, weights: torch.Tensor, n: int) -> torch.Tensor:
         raise RuntimeError(f"cannot handle multidimensional {name}")
     if weights.shape[0] != n:
         raise RuntimeError(f"incompatible numbers of samples and {name}")
-    if _util.is_known_true(torch.any(weights < 0)):
+    if _util.is_known_true(torch.any(_util.numbers(weights) < 0)):
         raise ValueError(f"{name} cannot be negative")
     return weights
 

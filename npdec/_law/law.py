@@ -42,6 +42,7 @@ from npdec._decomposed.tensor import DecomposedTensor, align, carries
 from npdec._impl._linalg import OF_THE_BASELINE
 from npdec._impl._util import is_half, single
 from npdec._impl.quotients_impl import in_both_orders
+from npdec._law.differentiable import Differentiable, OwnDerivative, Stacked
 from npdec._law.discrete import of_numbers
 from npdec._law.frozen_choices import chosen_by
 from npdec._law.half_precision import is_known_in_single, warn_beyond_range, widened
@@ -55,7 +56,7 @@ from npdec._law.ordinary_linear import each
 from npdec._law.overrides_scope import scope
 from npdec._law.pack import pack
 from npdec._law.pointwise_call import OneOutput, PointwiseCall
-from npdec._law.quadrature import Differentiable, OwnDerivative, integrate
+from npdec._law.quadrature import integrate
 from npdec._law.secant import derivative
 from npdec._law.vjp_calls import answer, has_many_components
 from npdec._torch.functorch import mapped
@@ -229,12 +230,17 @@ def _is_elementwise(call: Call) -> bool:
 
 
 def quadrature(
-    call: Call, formula: Function | None = None, own: OwnDerivative | None = None, one_by_one: bool = False
+    call: Call,
+    formula: Function | None = None,
+    own: OwnDerivative | None = None,
+    one_by_one: bool = False,
+    stacked: Stacked | None = None,
 ) -> Any:
     """Any differentiable function: the path integral of its Jacobian-vector product.
 
     `formula` is the same function in a form that torch differentiates, where the function itself is not. `own` is its
     derivative, where torch.func cannot take it. `one_by_one` says that torch does not map it over points.
+    `stacked` is the derivative at many points at once.
     """
     here = scope()
     if here is not None and here.watcher is not None:
@@ -265,7 +271,7 @@ def quadrature(
         made = made if isinstance(made, (tuple, list)) else (made,)
         return tuple(made[i] for i in kept)
 
-    function = Differentiable(outputs_of, own, one_by_one)
+    function = Differentiable(outputs_of, own, one_by_one, stacked=stacked)
     name = getattr(call.func, "__name__", str(call.func))
     values, residuals = [t.value for t in tensors], [t.residual for t in tensors]
     high: Sequence[torch.Tensor] = [outputs[i] for i in kept]

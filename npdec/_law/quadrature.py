@@ -7,11 +7,8 @@ halved until the errors together are within the tolerance.
 
 from __future__ import annotations
 
-import functools
-import warnings
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol
+from collections.abc import Sequence
+from typing import Any
 
 import torch
 
@@ -19,43 +16,19 @@ from npdec._decomposed.axes import once
 from npdec._decomposed.settings import settings
 from npdec._decomposed.size_warnings import warn_of_size
 from npdec._law.create_graph import wants_graph
+from npdec._law.differentiable import Differentiable, Stacked, jvp, load_jvp
 from npdec._law.panels import AT_A_KINK, NARROWEST, SPLIT, Panel, Panels, path_step
 from npdec._law.quadrature_error import LastCoefficients, Straightness, largest, warn_of_kink, warn_of_path
 from npdec._law.quadrature_nodes import gauss_legendre
 from npdec._torch.functorch import mapped
 from npdec._torch.tracing import constant_when_traced, tracing
 
-__all__ = ["Differentiable", "OwnDerivative", "integrate"]
+__all__ = ["integrate"]
 
-Function = Callable[..., Any]
 _NODES = 8
 _MAX_PANELS = 256
 _PATIENCE = 12
 _LITTLE = 2**13  # elements of the components, or of their sum, for which all nodes of a panel are made at once
-
-
-class OwnDerivative(Protocol):
-    """A derivative that torch.func cannot take: along tangents, which may be `batched`, and of weighted outputs."""
-
-    def rates(
-        self, function: Function, points: Sequence[torch.Tensor], tangents: Sequence[torch.Tensor], batched: bool
-    ) -> list[torch.Tensor]: ...
-
-    def vjp(
-        self, function: Function, points: Sequence[torch.Tensor], grads: Sequence[torch.Tensor]
-    ) -> list[torch.Tensor]: ...
-
-
-@dataclass(slots=True)
-class Differentiable:
-    """A tuple-valued function of tensors, and how it is differentiated: `own` is its derivative, where torch.func
-    cannot take it; `one_by_one` says that torch does not map it over points, or maps it wrongly; `graph` that the
-    derivative is differentiated itself."""
-
-    call: Function
-    own: OwnDerivative | None = None
-    one_by_one: bool = False
-    graph: bool = False
 
 
 def tolerance(dtype: torch.dtype) -> float:
@@ -66,35 +39,6 @@ def tolerance(dtype: torch.dtype) -> float:
         return rtol
     eps = torch.finfo(dtype).eps
     return 1e-12 if eps < 1e-12 else 84 * eps
-
-
-@functools.cache
-def _load_jvp() -> None:
-    """torch.func.jvp compiles some formulas with the deprecated torch.jit.script when it is first used, and warns of
-    it: https://github.com/pytorch/pytorch/blob/v2.13.0/torch/_functorch/eager_transforms.py
-    (lazy_load_decompositions)."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)
-        torch.func.jvp(torch.sin, (torch.zeros(()),), (torch.zeros(()),))
-
-
-def _jvp(
-    function: Differentiable, points: tuple[torch.Tensor, ...], tangents: tuple[torch.Tensor, ...]
-) -> tuple[Any, ...]:
-    """The directional derivatives of the outputs, as a tuple."""
-    with torch.enable_grad():  # torch.func.jvp differentiates nothing under no_grad
-        if not function.graph:
-            try:
-                made: tuple[Any, ...] = torch.func.jvp(function.call, points, tangents)
-                return made[1]
-            except NotImplementedError:
-                pass
-        # Where torch has no formula of forward mode, or one that is not differentiable itself (that of solve takes its
-        # factors for constants): the derivative of the transposed product, which is linear.
-        found: tuple[Any, ...] = torch.func.vjp(function.call, *points)
-        outputs, vjp = found
-        found = torch.func.vjp(vjp, tuple(torch.zeros_like(out) for out in outputs))
-        return found[1](tangents)[0]
 
 
 @constant_when_traced
@@ -132,9 +76,9 @@ def _panel(
             if own is not None:
                 rates = own.rates(function.call, points, tangents, batched)
             elif batched:
-                rates = torch.vmap(lambda *c, points=points: _jvp(function, points, c))(*tangents)
+                rates = torch.vmap(lambda *c, points=points: jvp(function, points, c))(*tangents)
             else:
-                rates = _jvp(function, points, tangents)
+                rates = jvp(function, points, tangents)
             rates = _in_memory(rates, like)
             if seen is not None:
                 seen.see(rates)
@@ -186,9 +130,12 @@ def _together(
 
     def rate(t: torch.Tensor, *tangents: torch.Tensor) -> Any:
         points = tuple(r + t.to(d.real.dtype) * d for r, d in zip(start, step, strict=True))
-        return _jvp(function, points, tangents)
+        return jvp(function, points, tangents)
 
     count = len(tangents[0]) if batched else 1
+    if function.stacked is not None and not function.graph:
+        made = _stacked(function.stacked, start, step, tangents, nodes, batched)
+        return _summed(made, (b - a) * weights, seen)
     if batched:
         nodes = nodes.repeat_interleave(count)
         tangents = tuple(c.repeat(_NODES, *[1] * (c.ndim - 1)) for c in tangents)
@@ -202,11 +149,56 @@ def _together(
         function.one_by_one = True
         return None
     rates = [r.reshape(_NODES, *([count] if batched else []), *r.shape[1:]) for r in _in_memory(rates, like)]
+    return _summed(rates, (b - a) * weights, seen)
+
+
+def _stacked(
+    rates: Stacked,
+    start: Sequence[torch.Tensor],
+    step: Sequence[torch.Tensor],
+    tangents: Sequence[torch.Tensor],
+    nodes: torch.Tensor,
+    batched: bool,
+) -> list[torch.Tensor]:
+    """The derivatives at all nodes by a formula: with the nodes along the first axis, the tangents along the second."""
+    points = [
+        (r + nodes.to(d.real.dtype).reshape(-1, *[1] * d.ndim) * d).unsqueeze(1)
+        for r, d in zip(start, step, strict=True)
+    ]
+    made = rates(points, [c.unsqueeze(0) if batched else c[None, None] for c in tangents])
+    made = [r.expand(len(nodes), *r.shape[1:]) for r in made]  # which are the same at all nodes of a linear function
+    return made if batched else [r.squeeze(1) for r in made]
+
+
+def _summed(
+    rates: Sequence[torch.Tensor], weights: torch.Tensor, seen: Straightness | LastCoefficients | None
+) -> list[torch.Tensor]:
     if seen is not None:
         for i in range(_NODES):
             seen.see([r[i] for r in rates])
-    weights = (b - a) * weights
     return [torch.tensordot(weights.to(r.dtype), r, 1) for r in rates]
+
+
+def _all_panels(
+    function: Differentiable,
+    start: Sequence[torch.Tensor],
+    step: Sequence[torch.Tensor],
+    tangents: Sequence[torch.Tensor],
+    panels: Sequence[Panel],
+    like: Sequence[torch.Tensor],
+) -> list[torch.Tensor] | None:
+    """The integrals over several panels by a formula, all of their nodes at once; None where that is much work."""
+    if function.stacked is None or function.graph or not _is_little(function, tangents, like):
+        return None
+    if len(panels) * sum(t.numel() for t in (*tangents, *like)) > _LITTLE * 16:
+        return None
+    rule = [(p.a + (p.b - p.a) * node, (p.b - p.a) * weight) for p in panels for node, weight in gauss_legendre(_NODES)]
+    where = start[0].device
+    nodes, weights = (torch.tensor(row, dtype=torch.float64, device=where) for row in zip(*rule, strict=True))
+    try:
+        return _summed(_stacked(function.stacked, start, step, tangents, nodes, True), weights, None)
+    except torch.linalg.LinAlgError:  # which the panel of the node says
+        return None
 
 
 def _probe(step: Sequence[torch.Tensor]) -> tuple[torch.Tensor, ...]:
@@ -298,7 +290,8 @@ class _Measured:
     def panels(self) -> Panels[Panel]:
         """The path in panels whose errors together are within the bound, or cannot be made smaller."""
         first = self.panel(0.0, 1.0, *self.ends)
-        if -first.priority > self.bound and _is_little(self.function, self.step, self.ends[0]):
+        mapped_by_torch = self.function.stacked is None or self.function.graph
+        if mapped_by_torch and -first.priority > self.bound and _is_little(self.function, self.step, self.ends[0]):
             # torch maps some functions wrongly (solve, with vectors): then nodes one by one have less of an error.
             self.function.one_by_one = True
             alone = self.panel(0.0, 1.0, *self.ends)
@@ -341,7 +334,7 @@ def integrate(
             return torch.func.jvp(function.call, points, tangents)[1]
 
         return integrate_traced(name, rate, gauss_legendre(_NODES), residuals, step, components, result, base, bound)
-    _load_jvp()
+    load_jvp()
     # In reverse mode the path is gone along once more when gradients go back, when its start may have been written to.
     start = [once(r.detach(), torch.clone) if reverse else r.detach() for r in residuals]
     ends = [b.detach() for b in base], [v.detach() for v in result]
@@ -384,6 +377,9 @@ def _along(
 
     def integrals(tangents: Sequence[torch.Tensor]) -> list[torch.Tensor]:
         shaped = [out.new_empty((len(tangents[0]), *out.shape)) for out in outputs]
+        at_once = _all_panels(function, start, step, tangents, ordered, shaped)
+        if at_once is not None:
+            return at_once
         sums: list[torch.Tensor] = []
         for p in ordered:
             part = _panel(function, start, step, tuple(tangents), p.a, p.b, shaped, batched=True)

@@ -34,7 +34,7 @@ def apart(array: Any, other: Any, unlike: bool | None, error: TypeError) -> Any:
     compared (numbers and text) NumPy's operators == and != find nothing equal, its functions raise. Raises the error
     for others."""
     numpy = sys.modules.get("numpy")
-    if unlike is None or numpy is None or not isinstance(other, (numpy.ndarray, numpy.generic)):
+    if unlike is None or numpy is None or not isinstance(other, (numpy.ndarray, numpy.generic, list, tuple)):
         raise error
     return hand_over_method("__ne__" if unlike else "__eq__", array, (other,), {}, error)
 

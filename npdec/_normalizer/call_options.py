@@ -30,6 +30,7 @@ __all__ = [
     "placed_out",
     "read",
     "read_out",
+    "read_starts",
     "shows_out",
 ]
 
@@ -129,13 +130,32 @@ def as_mask(where: Any) -> torch.Tensor | None:
         return as_tensor(where, torch.bool)  # by their truth
     mask = as_tensor(where)
     if mask.dtype is not torch.bool:
-        if mask.numel():
-            raise TypeError(
-                f"Cannot cast array data from {wrap.dtype_repr(mask.dtype)} to dtype('bool') according to the rule "
-                "'safe'"
-            )
-        mask = mask.to(torch.bool)
+        raise TypeError(
+            f"Cannot cast array data from {wrap.dtype_repr(mask.dtype)} to dtype('bool') according to the rule 'safe'"
+        )
     return mask
+
+
+def read_starts(function: UfuncBase, indices: Any, length: int) -> torch.Tensor:
+    """The indices of `reduceat`, on an axis of so many elements. Numbers in a list are cut off, as NumPy does; an array
+    has to be one of integers (TypeError). Raises ValueError unless they are in a row, IndexError out of bounds."""
+    places = as_tensor(indices)
+    if hasattr(indices, "dtype") and not dtypes_impl.can_cast(places.dtype, torch.int64):
+        raise TypeError(
+            f"Cannot cast array data from {wrap.dtype_repr(places.dtype)} to dtype('int64') according to the rule "
+            "'safe': reduceat needs indices of integers"
+        )
+    if not places.ndim:
+        raise ValueError("object of too small depth for desired array")
+    if places.ndim > 1:
+        raise ValueError(
+            "setting an array element with a sequence. The requested array would exceed the maximum number of "
+            "dimension of 1."
+        )
+    first = torch.as_tensor([int(i) for i in _util.integers(places)], dtype=torch.int64)
+    for start in first[(first < 0) | (first >= length)].tolist():
+        raise IndexError(f"index {start} out-of-bounds in {function.__name__}.reduceat [0, {length})")
+    return first
 
 
 def are_known(function: UfuncBase, options: dict[str, Any]) -> bool:
@@ -169,7 +189,7 @@ def read(function: UfuncBase, inputs: Any, out: Any, more: tuple[Any, ...], opti
         out = (out, *more)
     casting, order, subok = options.get("casting", "same_kind"), options.get("order", "K"), options.get("subok", True)
     check_casting(casting)
-    if order != "K":
+    if type(order) is not str or order != "K":
         order = _storage.check_order(order)
     if order == "A":
         order = "F" if all(map(_is_column_major, inputs)) else "C"

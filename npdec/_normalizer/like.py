@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from npdec._core.base import ArrayBase, SubclassBase
+from npdec._core.base import ArrayBase, NDArrayBase, SubclassBase
 
 __all__ = ["handed_on"]
 
@@ -17,10 +17,11 @@ def handed_on(function: Callable[..., Any], like: Any, *args: Any, **kwargs: Any
     Raises TypeError for what does not implement the protocol, or refuses the call.
     """
     numpy = sys.modules.get("numpy")
-    own = isinstance(like, ArrayBase) and not isinstance(like, SubclassBase)
-    if own or (numpy is not None and isinstance(like, (numpy.ndarray, numpy.generic))):
+    own = isinstance(like, NDArrayBase) and not isinstance(like, SubclassBase)
+    if own or (numpy is not None and isinstance(like, numpy.ndarray)):
         return function(*args, **kwargs)
-    if not hasattr(type(like), "__array_function__"):
+    scalar = isinstance(like, ArrayBase) and not isinstance(like, NDArrayBase)
+    if scalar or not hasattr(type(like), "__array_function__"):
         raise TypeError("The `like` argument must be an array-like that implements the `__array_function__` protocol.")
     result = like.__array_function__(function, (type(like),), args, kwargs)
     if result is NotImplemented:

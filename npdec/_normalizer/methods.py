@@ -26,7 +26,7 @@ from npdec._core.tracebacks import ended
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._impl import _storage, _util, dtypes_impl
 from npdec._normalizer import running
-from npdec._normalizer.call_options import as_mask, by_place, read_out, shows_out
+from npdec._normalizer.call_options import as_mask, by_place, read_out, read_starts, shows_out
 from npdec._normalizer.ordinary_calls import of_pairs, wrapping
 
 # Besides those that have an identity. NumPy takes several axes of these at once, of no others.
@@ -147,6 +147,8 @@ def _one_axis(method: str, axis: Any, ndim: int) -> int:
     if isinstance(axis, tuple) and len(axis) == 1:
         axis = axis[0]
     if axis is None or isinstance(axis, tuple):
+        for one in axis or ():
+            _util.normalize_axis(one, ndim)
         raise ValueError(f"{method} does not allow multiple axes")
     if not ndim:
         raise TypeError(f"cannot {method} on a scalar")
@@ -337,18 +339,8 @@ def reduceat(
     a = source = as_operand(array)
     outs = read_out(self, out)
     dim = _one_axis("reduceat", axis, a.ndim)
-    places = as_tensor(indices)
-    if not places.ndim:
-        raise ValueError("object of too small depth for desired array")
-    if places.ndim > 1:
-        raise ValueError(
-            "setting an array element with a sequence. The requested array would exceed the maximum number of "
-            "dimension of 1."
-        )
     length = a.shape[dim]
-    first = torch.as_tensor([int(i) for i in _util.integers(places)], dtype=torch.int64)
-    for start in first[(first < 0) | (first >= length)].tolist():
-        raise IndexError(f"index {start} out-of-bounds in {self.__name__}.reduceat [0, {length})")
+    first = read_starts(self, indices, length)
     found = _watched()
     a = _prepared(self, a, dtype, outs[0] if outs else None, found)
     moved = a.movedim(dim, 0)

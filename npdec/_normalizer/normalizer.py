@@ -17,7 +17,7 @@ import torch
 from npdec._array import element_order, fp_errors, memory, wrap
 from npdec._array.arguments import as_flag, as_inexact, as_mask, as_sequence
 from npdec._array.convert import as_dtype
-from npdec._array.foreign_arrays import as_argument, check_asking
+from npdec._array.foreign_arrays import as_argument, as_copy, check_asking
 from npdec._array.output import check_out, dtype_of_out, write_out, writeable_tensor
 from npdec._array.shapes import as_axis, as_shape
 from npdec._core import door
@@ -72,6 +72,7 @@ class _Source:
             "_handed_on": handed_on,
             "_refusal": refusal,
             "_as_mask": as_mask,
+            "_as_copy": as_copy,
             "_as_argument": as_argument,
             "_check_asking": check_asking,
             "_Poly1d": Poly1dBase,
@@ -181,6 +182,8 @@ class _Source:
         lines += direct_calls.statements(self.spec, self.parameters, returns, conversions.of_other, self.namespace)
         if (self.returns in ("View", "Flat", "Frozen", "Mirror") or self.writes_back) and first is not None:
             lines.append(f"_source = {first.name}")
+        if self.writes_back:
+            lines.append(f"if type({self.writes_back}) is not bool: {self.writes_back} = _as_copy({self.writes_back})")
         by_memory = any(p.name == "order" and p.default in ("C", "K") for p in self.parameters)
         if by_memory and first is not None and not first.sequence:
             lines.append(f"if order == 'A' or order == 'a': order = _counted({first.name}, order)")

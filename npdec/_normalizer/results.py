@@ -10,7 +10,7 @@ import torch
 from npdec._array import element_order, memory
 from npdec._array import wrap as _wrap
 from npdec._array.memory import seen
-from npdec._core.base import ArrayBase
+from npdec._core.base import ArrayBase, NDArrayBase
 from npdec._decomposed.tensor import is_broadcast
 from npdec._dtypes.dtype import dtype as dtype_class
 
@@ -78,8 +78,14 @@ def wrap_view(source: Any, result: Any) -> Any:
     if type(result) is list and type(source) is _wrap.ARRAY:
         return [wrap_view(source, item) for item in result]
     if type(source) is tuple and isinstance(result, (tuple, list)) and len(source) == len(result):
-        return type(result)([wrap_view(one, item) for one, item in zip(source, result, strict=True)])
+        return type(result)([_view_of_one(one, item) for one, item in zip(source, result, strict=True)])
     return _contained(result, lambda item: wrap_view(source, item))
+
+
+def _view_of_one(source: Any, result: Any) -> Any:
+    """What is made of one of several arguments: an array, also of a scalar."""
+    scalar = isinstance(source, ArrayBase) and not isinstance(source, NDArrayBase)
+    return _wrap.wrap_array(result.clone()) if scalar and not result.dim() else wrap_view(source, result)
 
 
 def wrap_flat(source: Any, result: torch.Tensor) -> Any:

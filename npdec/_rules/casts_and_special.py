@@ -3,6 +3,7 @@ functions of a keyword's several forms; and what is refused, with the reason."""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -21,10 +22,20 @@ from npdec._law.ordinary_linear import cast as ordinary_cast
 from npdec._law.ordinary_linear import cast_to, clone, contiguous
 from npdec._rules.by_formula import by_formula, own_numbers, pointwise, value_of
 from npdec._rules.conditions import cast
+from npdec._rules.matrix_rates import (
+    hermitian_of,
+    pseudo_inverse,
+    rates_of_cholesky,
+    rates_of_hermitian_values,
+    rates_of_inverse,
+    rates_of_pseudo_inverse,
+    rates_of_singular_values,
+    rates_of_solution,
+)
 from npdec._rules.rule import ClosedForm, rule
 from npdec._rules.transformer_layers import encoder_layer, linear_cross_entropy, native_attention
 from npdec._torch.functorch import mapped
-from npdec._torch.tracing import tracing
+from npdec._torch.tracing import name_of, tracing
 
 Function = Callable[..., Any]
 _CAST = Trait.ELEMENTWISE | Trait.EACH | Trait.CAST
@@ -68,28 +79,44 @@ _LINEAR = law.TaggedRule.of("Linear")
 # -- one triangle of a matrix ------------------------------------------------------------------------------------------
 
 
-def _hermitian(a: torch.Tensor, upper: bool) -> torch.Tensor:
-    """The Hermitian matrix that a triangle of `a` says, the diagonal read as real."""
-    half = a.triu(1) if upper else a.tril(-1)
-    diagonal = a.diagonal(dim1=-2, dim2=-1)
-    if a.is_complex():
-        diagonal = torch.complex(diagonal.real, torch.zeros_like(diagonal.real))
-    return half + half.mH + torch.diag_embed(diagonal)
-
-
 # Functions that read one triangle of a matrix: so does the path.
 
 
 @rule("cholesky cholesky_ex")
 def _cholesky(func: Function, A: Any, upper: bool = False, **named: Any) -> Any:
     call = Call(func, None, (A,), {"upper": upper, **named})
-    return law.quadrature(call, lambda A, **named: func(_hermitian(A, upper), **named))
+    rates = None if named else functools.partial(rates_of_cholesky, upper=upper)
+    return law.quadrature(call, lambda A, **named: func(hermitian_of(A, upper), **named), stacked=rates)
 
 
 @rule("eigvalsh")
 def of_eigh(func: Function, A: Any, UPLO: str = "L") -> Any:
-    call = Call(func, None, (A, UPLO), {})
-    return law.quadrature(call, lambda A, UPLO: func(_hermitian(A, UPLO in ("U", "u")), UPLO))
+    call, upper = Call(func, None, (A, UPLO), {}), UPLO in ("U", "u")
+    own = rates_of_hermitian_values if name_of(func) == "linalg_eigvalsh" else getattr(func, "stacked", None)
+    rates = None if own is None else functools.partial(own, upper=upper)
+    return law.quadrature(call, lambda A, UPLO: func(hermitian_of(A, upper), UPLO), stacked=rates)
+
+
+@rule("inv inverse")
+def _inverse(func: Function, A: Any) -> Any:
+    return law.quadrature(Call(func, None, (A,), {}), stacked=rates_of_inverse)
+
+
+@rule("svdvals")
+def _singular_values(func: Function, A: Any, *, driver: str | None = None) -> Any:
+    named = {} if driver is None else {"driver": driver}
+    return law.quadrature(Call(func, None, (A,), named), stacked=rates_of_singular_values)
+
+
+@rule(torch.linalg.solve)
+def _solve(func: Function, A: Any, B: Any, *, left: bool = True) -> Any:
+    call = Call(func, None, (A, B), {} if left else {"left": False})
+    if not left:
+        return law.quadrature(call)
+    vector = B.ndim == 1 or (B.ndim == A.ndim - 1 and B.shape == A.shape[:-1])
+    matrix, right = (None if isinstance(x, DecomposedTensor) else x for x in (A, B))
+    rates = rates_of_solution(matrix, right, vector, max(A.ndim, B.ndim + vector))
+    return law.quadrature(call, stacked=rates)
 
 
 @rule("cholesky_solve")
@@ -110,11 +137,6 @@ def _triangular_solve(
     matrix = A.mT if transpose else A
     solved = torch.linalg.solve_triangular(matrix, b, upper=upper != transpose, unitriangular=unitriangular)
     return solved, A.clone()
-
-
-def _by_triangles(a: torch.Tensor) -> torch.Tensor:
-    q, r = torch.linalg.qr(a)
-    return torch.linalg.solve_triangular(r, q.mH, upper=True)
 
 
 def _has_full_rank(a: torch.Tensor, tolerances: Iterable[Any]) -> bool:
@@ -140,18 +162,24 @@ def _pinv(
 
     def formula(A: torch.Tensor, hermitian: bool = False, **named: Any) -> Any:
         if full:
-            return _by_triangles(A) if A.shape[-2] >= A.shape[-1] else _by_triangles(A.mH).mH
+            return pseudo_inverse(A) if A.shape[-2] >= A.shape[-1] else pseudo_inverse(A.mH).mH
         if hermitian:
-            return func(_hermitian(A, False), hermitian=True, **named)
+            return func(hermitian_of(A, False), hermitian=True, **named)
         return func(A, **named)
 
     options = {"hermitian": True, **named} if hermitian else named
-    return law.quadrature(Call(func, None, (A,), options), formula)
+    return law.quadrature(Call(func, None, (A,), options), formula, stacked=rates_of_pseudo_inverse if full else None)
 
 
 @rule("pinverse")
 def _pinverse(func: Function, input: Any, rcond: float = 1e-15) -> Any:
     return _pinv(func, input, rcond)
+
+
+def phase_of(largest: torch.Tensor) -> torch.Tensor:
+    """What turns eigenvectors so that their largest elements are real, of the sign that these have."""
+    sign = torch.where(largest.detach().real < 0, -1.0, 1.0)
+    return sign * largest.conj() / largest.abs()
 
 
 def of_eig(func: Function, A: Any) -> Any:
@@ -161,11 +189,9 @@ def of_eig(func: Function, A: Any) -> Any:
     def formula(A: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         values, vectors = func(A)
         place = vectors.detach().abs().argmax(-2, keepdim=True)
-        largest = vectors.gather(-2, place)
-        sign = torch.where(largest.detach().real < 0, -1.0, 1.0)
-        return values, vectors * (sign * largest.conj() / largest.abs())
+        return values, vectors * phase_of(vectors.gather(-2, place))
 
-    return law.quadrature(Call(func, None, (A,), {}), formula)
+    return law.quadrature(Call(func, None, (A,), {}), formula, stacked=getattr(func, "stacked", None))
 
 
 def _lstsq(A: Any, b: Any, rcond: float | None = None, *, driver: str | None = None) -> tuple[Any, ...]:

@@ -16,7 +16,15 @@ from npdec._impl._linalg import OF_THE_BASELINE
 from npdec._law import law
 from npdec._law.create_graph import wants_graph
 from npdec._rules.by_formula import with_numbers
-from npdec._rules.casts_and_special import of_eig, of_eigh
+from npdec._rules.casts_and_special import of_eig, of_eigh, phase_of
+from npdec._rules.matrix_rates import (
+    apart,
+    equal_within,
+    rates_of_eigen,
+    rates_of_hermitian,
+    rates_of_singular,
+    rates_of_triangular,
+)
 from npdec._rules.rule import rule
 from npdec._torch.tracing import name_of, tracing
 
@@ -102,23 +110,52 @@ def _eigvals_order(made: torch.Tensor, like: Sequence[torch.Tensor]) -> torch.Te
     return torch.take_along_dim(made, _order(made, like[0]), -1)
 
 
+# Their derivatives have the signs and the order of the function at the same point.
+
+
+def _eigh_rates(points: Any, tangents: Any, like: Sequence[torch.Tensor], upper: bool) -> tuple[torch.Tensor, ...]:
+    (_, vectors), (along, turned) = rates_of_hermitian(points, tangents, upper)
+    return along, turned * _agreeing((vectors * like[1]).sum(-2, keepdim=True))
+
+
+def _svd_rates(points: Any, tangents: Any, like: Sequence[torch.Tensor]) -> tuple[torch.Tensor, ...]:
+    (u, _, vh), (by_u, along, by_vh) = rates_of_singular(points, tangents)
+    signs = _agreeing((u * like[0]).sum(-2) + (vh * like[2]).sum(-1))
+    return by_u * signs.unsqueeze(-2), along, by_vh * signs.unsqueeze(-1)
+
+
+def _qr_rates(points: Any, tangents: Any, like: Sequence[torch.Tensor]) -> tuple[torch.Tensor, ...]:
+    (_, r), (by_q, by_r) = rates_of_triangular(points, tangents)
+    signs = _agreeing(r.diagonal(dim1=-2, dim2=-1) * like[1].diagonal(dim1=-2, dim2=-1))
+    return by_q * signs.unsqueeze(-2), by_r * signs.unsqueeze(-1)
+
+
+def _eigvals_rates(points: Any, tangents: Any, like: Sequence[torch.Tensor]) -> tuple[torch.Tensor]:
+    (values, _), (along, _) = rates_of_eigen(points, tangents)
+    return (torch.take_along_dim(along, _order(values, like[0]), -1),)
+
+
+def _eig_rates(points: Any, tangents: Any, like: Sequence[torch.Tensor]) -> tuple[torch.Tensor, ...]:
+    (values, vectors), (along, moved) = rates_of_eigen(points, tangents)
+    turned = vectors @ (apart(values) * moved)
+    order = _order(values, like[0])
+    vectors, turned = (torch.take_along_dim(x, order.unsqueeze(-2), -1) for x in (vectors, turned))
+    agreeing = _agreeing((vectors.conj() * like[1]).sum(-2, True).real)
+    place = vectors.abs().argmax(-2, keepdim=True)
+    turn = agreeing * phase_of(agreeing * vectors.gather(-2, place))
+    vectors, turned = vectors * turn, turned * turn
+    # They stay of length one, and their largest element stays real.
+    length = (vectors.conj() * turned).sum(-2, keepdim=True).real
+    there = turned.gather(-2, place.expand(turned.shape[:-2] + place.shape[-2:]))
+    angle = there.imag / vectors.gather(-2, place).real
+    return torch.take_along_dim(along, order, -1), turned - vectors * torch.complex(length, angle)
+
+
 # -- equal eigenvalues and singular values -----------------------------------------------------------------------------
 
 # Of equal eigenvalues the vectors are any basis of their space, and torch's derivative is nan. These forms leave out
 # the part of it that has no meaning, a rotation within that space: the numbers are those of the factorisation, and
 # their derivatives those of first order about a point at which it is held.
-
-
-def _apart(numbers: torch.Tensor) -> torch.Tensor:
-    """1 / (n_j − n_i) for each pair of numbers, zero for equal ones."""
-    gaps = numbers.unsqueeze(-2) - numbers.unsqueeze(-1)
-    equal = gaps.abs() <= _equal_within(numbers)[..., None]
-    return torch.where(equal, 0, 1 / torch.where(equal, 1, gaps))
-
-
-def _equal_within(numbers: torch.Tensor) -> torch.Tensor:
-    size = numbers.abs().amax(-1, keepdim=True) if numbers.shape[-1] else numbers.new_zeros((*numbers.shape[:-1], 1))
-    return 8 * numbers.shape[-1] * torch.finfo(numbers.dtype).eps * size
 
 
 def _moving(made: torch.Tensor) -> torch.Tensor:
@@ -130,13 +167,13 @@ def _eigh_apart(A: torch.Tensor, UPLO: str = "L") -> Any:
     values, vectors = torch.linalg.eigh(A.detach(), UPLO)
     moved = _moving(vectors.mH @ A @ vectors)
     along = moved.diagonal(dim1=-2, dim2=-1).real
-    return _KINDS.linalg_eigh((values + along, vectors + vectors @ (_apart(values) * moved)))
+    return _KINDS.linalg_eigh((values + along, vectors + vectors @ (apart(values) * moved)))
 
 
 def _eig_apart(A: torch.Tensor) -> Any:
     values, vectors = torch.linalg.eig(A.detach())
     moved = _moving(torch.linalg.solve(vectors, A.to(vectors.dtype) @ vectors))
-    turned = vectors @ (_apart(values) * moved)
+    turned = vectors @ (apart(values) * moved)
     along = (vectors.conj() * turned).sum(-2, keepdim=True).real  # they stay of length one
     return _KINDS.linalg_eig((values + moved.diagonal(dim1=-2, dim2=-1), vectors + turned - vectors * along))
 
@@ -144,13 +181,13 @@ def _eig_apart(A: torch.Tensor) -> Any:
 def _svd_apart(A: torch.Tensor, full_matrices: bool = False) -> Any:
     u, s, vh = torch.linalg.svd(A.detach(), full_matrices=False)
     v, change = vh.mH, _moving(A)
-    none = s <= _equal_within(s)
+    none = s <= equal_within(s)
     inverse = torch.where(none, 0, 1 / torch.where(none, 1, s)).unsqueeze(-2)
     moved = u.mH @ change @ v
-    apart = _apart(s) / torch.where(none[..., None] & none[..., None, :], 1, s.unsqueeze(-1) + s.unsqueeze(-2))
+    gaps = apart(s) / torch.where(none[..., None] & none[..., None, :], 1, s.unsqueeze(-1) + s.unsqueeze(-2))
     left, right = moved * s.unsqueeze(-2), moved * s.unsqueeze(-1)
-    by_u = u @ (apart * (left + left.mH)) + (change @ v - u @ moved) * inverse
-    by_v = v @ (apart * (right + right.mH)) + (change.mH @ u - v @ moved.mH) * inverse
+    by_u = u @ (gaps * (left + left.mH)) + (change @ v - u @ moved) * inverse
+    by_v = v @ (gaps * (right + right.mH)) + (change.mH @ u - v @ moved.mH) * inverse
     return _KINDS.linalg_svd((u + by_u, s + moved.diagonal(dim1=-2, dim2=-1), vh + by_v.mH))
 
 
@@ -167,7 +204,7 @@ _APART: dict[str, tuple[Function, int]] = {
 
 def _has_equal(numbers: torch.Tensor) -> bool:
     """Whether two of the numbers (..., n) are equal to rounding."""
-    pairs = (numbers.unsqueeze(-1) - numbers.unsqueeze(-2)).abs() <= _equal_within(numbers)[..., None]
+    pairs = (numbers.unsqueeze(-1) - numbers.unsqueeze(-2)).abs() <= equal_within(numbers)[..., None]
     return int(pairs.sum()) > numbers.numel()
 
 
@@ -176,8 +213,8 @@ def _away_from_equal(func: Function, found: Any, base: Any) -> Function:
     `found` and `base` are what it makes of the value and of the residual."""
     if name_of(func) not in _APART:
         return func
-    apart, place = _APART[name_of(func)]
-    return apart if _has_equal(found[place].detach()) or _has_equal(base[place]) else func
+    form, place = _APART[name_of(func)]
+    return form if _has_equal(found[place].detach()) or _has_equal(base[place]) else func
 
 
 def _has_graph(x: DecomposedTensor) -> bool:
@@ -220,20 +257,23 @@ def _compare(name: str, signs: Function, base: Any, like: Sequence[torch.Tensor]
             return
 
 
-def _aligned(func: Function, signs: Function, like: Any) -> Function:
-    """The function with the signs that agree with these results."""
+def _aligned(func: Function, signs: Function, like: Any, rates: Function | None = None) -> Function:
+    """The function with the signs that agree with these results, and its derivative from `rates` with them."""
 
     def aligned(*args: Any, **kwargs: Any) -> Any:
         found = func(*args, **kwargs)
         made = signs(found, like)
         return type(found)(made) if isinstance(found, tuple) else made
 
-    aligned.__name__ = getattr(func, "__name__", "")
+    named: Any = aligned
+    named.__name__ = getattr(func, "__name__", "")
+    named.stacked = None if rates is None else functools.partial(rates, like=like)
     return aligned
 
 
-def _with_signs(signs: Function, inner: Function) -> Function:
-    """The closed form of a factorisation of real matrices; `inner` is that of a function in its place."""
+def _with_signs(signs: Function, inner: Function, rates: Function | None = None) -> Function:
+    """The closed form of a factorisation of real matrices; `inner` is that of a function in its place, `rates` its
+    derivative with the signs that agree with given results."""
 
     @functools.wraps(inner)
     def signed(func: Function, x: Any, *options: Any, **named: Any) -> Any:
@@ -248,7 +288,7 @@ def _with_signs(signs: Function, inner: Function) -> Function:
         _compare(name_of(func), signs, base, like)
         if not _has_graph(x):
             func = _away_from_equal(func, found, base)
-        made = inner(_aligned(func, signs, like), x, *options, **named)
+        made = inner(_aligned(func, signs, like, rates), x, *options, **named)
         # The value as it lies in memory where nothing was turned or put in another order.
         residual = made.residual if isinstance(made, DecomposedTensor) else [part.residual for part in made]
         return with_numbers(found, residual, made)
@@ -257,7 +297,7 @@ def _with_signs(signs: Function, inner: Function) -> Function:
 
 
 def _by_quadrature(func: Function, A: Any, *options: Any, **named: Any) -> Any:
-    return law.quadrature(Call(func, None, (A, *options), named))
+    return law.quadrature(Call(func, None, (A, *options), named), stacked=getattr(func, "stacked", None))
 
 
 def _thin(made: Sequence[torch.Tensor]) -> tuple[torch.Tensor, ...]:
@@ -301,9 +341,9 @@ def _qr(func: Function, x: Any, mode: str = "reduced") -> Any:
     return _qr_reduced(func, x, mode)
 
 
-_qr_reduced = _with_signs(_qr_signs, _by_quadrature)
-_svd_reduced = _with_signs(_svd_signs, _by_quadrature)
+_qr_reduced = _with_signs(_qr_signs, _by_quadrature, _qr_rates)
+_svd_reduced = _with_signs(_svd_signs, _by_quadrature, _svd_rates)
 
-rule(torch.linalg.eig)(_with_signs(_eig_order, of_eig))
-rule("eigvals")(_with_signs(_eigvals_order, _by_quadrature))
-rule("eigh")(_with_signs(_eigh_signs, of_eigh))
+rule(torch.linalg.eig)(_with_signs(_eig_order, of_eig, _eig_rates))
+rule("eigvals")(_with_signs(_eigvals_order, _by_quadrature, _eigvals_rates))
+rule("eigh")(_with_signs(_eigh_signs, of_eigh, _eigh_rates))

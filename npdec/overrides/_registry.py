@@ -183,7 +183,7 @@ def is_registered(target: Any) -> bool:
 
     Others pass contributions on by the functions that they are made of, or by quadrature.
 
-    >>> np.overrides.is_registered(torch.tanh), np.overrides.is_registered(torch.linalg.inv)
+    >>> np.overrides.is_registered(torch.tanh), np.overrides.is_registered(torch.linalg.matrix_exp)
     (True, False)
     """
     if isinstance(target, torch.nn.Module):

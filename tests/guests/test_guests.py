@@ -346,3 +346,26 @@ def test_what_has_no_length_at_the_moment_is_one_object():
         assert lib.atleast_1d(one)[0] is one
         assert (lib.ones(3) + three).tolist() == [("added", 1.0)] * 3
         assert lib.ones(()) + one == ("added", 1.0)
+
+
+def test_where_to_write_is_no_guest_beside_contributions() -> None:
+    plain = np.ones(3)
+    np.copyto(plain, 7.0, where={"a": 1})  # by its truth
+    assert plain.tolist() == [7.0, 7.0, 7.0]
+    x = np.decompose(np.ones(3))
+    for call in (
+        lambda: np.put(x, {}, 1.0),
+        lambda: np.copyto(x, 7.0, where={"a": 1}),
+        lambda: np.place(x, "", np.ones(1)),
+    ):
+        with pytest.raises(TypeError, match="holds numbers"):
+            call()
+    assert x.components.shape[0] == 3
+    assert x.value.tolist() == [1.0, 1.0, 1.0]
+
+
+def test_numpy_gets_arrays_of_dtypes_that_it_alone_has() -> None:
+    for dtype in (object, "U", "S8", "m8[s]", ">i4"):
+        made, wanted = np.arange(3).__array__(dtype), numpy.arange(3).astype(dtype)
+        assert made.dtype == wanted.dtype
+        assert made.tolist() == wanted.tolist()
