@@ -210,7 +210,8 @@ def layer(func: Function, args: Sequence[Any]) -> Any:
         return NotImplemented
     if type(weight) not in FACTORS or not (bias is None or type(bias) in FACTORS):
         return NotImplemented
-    if (x.value.ndim > 2 and weight.numel() >= lazy_products.LARGE) or weight.ndim != 2:
+    many = not reverse and x.value.ndim > 2 and weight.numel() >= lazy_products.LARGE
+    if many or weight.ndim != 2:
         return NotImplemented
     if not has_elements(weight) or weight.dtype is not x.value.dtype or not is_moderate(weight):
         return NotImplemented

@@ -154,14 +154,15 @@ def quick_slope(
         slope = difference / step if closed is None else closed
     info = torch.finfo(slope.dtype)
     chosen: torch.Tensor | None = None
+    size: torch.Tensor | None = None  # memory that may be used again
     if pieces or closed is not None:
         chosen = (step == 0).reshape(-1).nonzero().squeeze(1)
     else:
         # Digits are lost where (fx − fr)² is small beside fx fr; what is too small for squares counts as well.
-        excess = torch.addcmul(fx.new_full((), info.tiny), fx, fr).addcmul_(difference, difference, value=-KEPT)
+        excess = torch.mul(fx, fr).add_(info.tiny).addcmul_(difference, difference, value=-KEPT)
         if coarse:
-            excess = torch.maximum(excess, torch.addcmul(x * r, step, step, value=-KEPT))
-        most = float(excess.amax())
+            torch.maximum(excess, torch.mul(x, r).addcmul_(step, step, value=-KEPT), out=excess)
+        most, size = float(excess.amax()), excess
         if not most < math.inf:
             return None
         close = None if others or not most > 0 or info.bits < 32 or fx.numel() >= MANY else close_of(function)
@@ -189,7 +190,7 @@ def quick_slope(
         slope = flat.reshape(fx.shape)
     if pieces and has_finite_sum(slope):
         return Slope(slope, difference)
-    size = slope.abs()
+    size = slope.abs() if size is None or size.dtype is not slope.dtype else torch.abs(slope, out=size)
     most = float(size.amax())
     if not most <= info.max * info.eps:
         return None
