@@ -207,7 +207,7 @@ def gradient(f: ArrayLike, *varargs: object, axis: AxisLike | None = None, edge_
     spacings = _spacings(f, axes, varargs)
     if edge_order > 2:
         raise ValueError(f"'edge_order' must be 1 or 2, not {edge_order}")
-    if f.dtype is torch.bool:
+    if axes and f.dtype is torch.bool:
         raise TypeError("gradient: booleans cannot be subtracted; convert them to numbers")
     if f.dtype not in _INEXACT:
         f = f.to(torch.float64)

@@ -63,7 +63,7 @@ def bincount(x: Opaque, /, weights: ArrayLike | None = None, minlength: int = 0)
         raise ValueError("'minlength' must not be negative")
     if x.ndim != 1:
         raise ValueError(f"bincount: the numbers must be 1-d, not of shape {tuple(x.shape)}")
-    if not len(x):
+    if not len(x) and (x.dtype is torch.float64 or kind(x.dtype) in "bui"):  # as an empty list may be one of floats
         return torch.zeros(minlength, dtype=torch.int64, device=x.device)
     if x.dtype is torch.int64 and _util.are_numbers(x) and _are_doubles(weights, x.shape):
         try:

@@ -13,15 +13,15 @@ from npdec._impl import _util
 from npdec._impl._linalg import failing_with, in_double
 
 
-def _length(x: torch.Tensor, axis: int | None = None) -> torch.Tensor:
+def _length(x: torch.Tensor, axis: int | None = None) -> torch.Tensor | None:
     if axis is not None:
-        return torch.linalg.vector_norm(x, 2.0, axis)
+        return torch.linalg.vector_norm(x, 2.0, axis) if x.dim() else None  # torch gives a number one axis
     return torch.linalg.vector_norm(x if x.dim() == 1 else x.reshape(-1))
 
 
 def _length_of_vector(x: torch.Tensor, axis: int | None = None) -> torch.Tensor | None:
     if axis is not None:
-        return torch.linalg.vector_norm(x, 2.0, axis)
+        return torch.linalg.vector_norm(x, 2.0, axis) if x.dim() else None  # torch gives a number one axis
     return torch.linalg.vector_norm(x) if x.dim() == 1 else None
 
 

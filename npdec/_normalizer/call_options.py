@@ -241,12 +241,14 @@ def deliver(function: UfuncBase, call: Call, results: tuple[torch.Tensor, ...], 
         write(name, call.outs[0], results[0], call.casting, mask, found)
         return call.outs[0]
     each(write, [(name, out, r, call.casting, mask, found) for out, r in given if out is not None])
-    return tuple(_masked(r, mask) if out is None else out for out, r in zip(call.outs, results, strict=True))
+    shape = next(out.shape for out in call.outs if out is not None)
+    return tuple(_masked(r, mask, shape) if out is None else out for out, r in zip(call.outs, results, strict=True))
 
 
-def _masked(r: torch.Tensor, mask: torch.Tensor | None) -> Any:
-    """A result that is written nowhere."""
-    return wrap.wrap(r if mask is None else torch.where(mask, r, torch.zeros_like(r)).expand(_broadcast(mask, r)))
+def _masked(r: torch.Tensor, mask: torch.Tensor | None, shape: tuple[int, ...]) -> Any:
+    """A result that is written nowhere, in the shape of those that are."""
+    made = r if mask is None else torch.where(mask, r, torch.zeros_like(r))
+    return wrap.wrap(made if made.shape == shape else made.expand(shape).clone())
 
 
 def _column_major(r: torch.Tensor) -> torch.Tensor:
