@@ -167,8 +167,8 @@ def setitem(array: NDArrayBase, key: Any, value: Any) -> None:
     if recorder is not None and recorder.masks.put(array, items, value):
         return
     has_truth = array._d is torch.bool and bool(getattr(value, "ndim", 0))  # one element of an array has one
-    is_element = len(items) == array._t.dim() and all(type(item) is int for item in items)
-    if is_element and (has_truth or type(value) in (list, tuple)):
+    several = has_truth or type(value) in (list, tuple)
+    if several and len(items) == array._t.dim() and all(type(item) is int for item in items):
         value = _element(value, array._d)
     tensor = value._t if type(value) is type(array) else as_value(value, array._d)
     if type(value) in (list, tuple) and tensor.dim() > (most := ordinary.axes_of(items, array._t.dim())):

@@ -20,9 +20,7 @@ def _length(x: torch.Tensor, axis: int | None = None) -> torch.Tensor | None:
 
 
 def _length_of_vector(x: torch.Tensor, axis: int | None = None) -> torch.Tensor | None:
-    if axis is not None:
-        return torch.linalg.vector_norm(x, 2.0, axis) if x.dim() else None  # torch gives a number one axis
-    return torch.linalg.vector_norm(x) if x.dim() == 1 else None
+    return _length(x, axis) if axis is not None or x.dim() == 1 else None
 
 
 def _length_of_matrix(x: torch.Tensor) -> torch.Tensor | None:

@@ -21,7 +21,7 @@ from npdec._law.all_components import current as chunk
 from npdec._law.all_components import need_all
 
 __all__ = [
-    "CLOSED", "FEW", "POLYNOMIALS", "ROUNDINGS", "larger_of_few", "listed", "power_of_few", "repeated",
+    "CLOSED", "FEW", "POLYNOMIALS", "ROUNDINGS", "all_listed", "larger_of_few", "listed", "power_of_few", "repeated",
     "shares_of_few", "slopes_of_few", "tensor_of",
 ]  # fmt: skip
 
@@ -153,6 +153,19 @@ def repeated(end: Any, like: torch.Tensor) -> Numbers | None:
     if end.shape == like.shape:
         return listed(end)
     return [end.item()] * like.numel() if end.numel() == 1 else None
+
+
+def all_listed(
+    ends: Sequence[Any], components: Sequence[torch.Tensor | None], like: torch.Tensor
+) -> list[Numbers] | None:
+    """The numbers of each (`repeated`), where there are few, with few components, and no graph; else None."""
+    if not 0 < like.numel() <= FEW:
+        return None
+    for its in components:
+        if its is not None and (its.requires_grad or not 0 < its.numel() <= FEW):
+            return None
+    made = [numbers for end in ends if (numbers := repeated(end, like)) is not None]
+    return made if len(made) == len(ends) else None
 
 
 def shares_of_few(

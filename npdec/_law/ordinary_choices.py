@@ -16,7 +16,17 @@ from npdec._decomposed.size_warnings import STEEP, has_few_digits, warn_of_digit
 from npdec._decomposed.tensor import DecomposedTensor, Labels, align, places_of, union
 from npdec._law.all_components import current as chunk
 from npdec._law.all_components import need_all
-from npdec._law.of_few import FEW, ROUNDINGS, larger_of_few, listed, repeated, shares_of_few, tensor_of
+from npdec._law.of_few import (
+    FEW,
+    ROUNDINGS,
+    Numbers,
+    all_listed,
+    larger_of_few,
+    listed,
+    repeated,
+    shares_of_few,
+    tensor_of,
+)
 from npdec._law.ordinary import Form, built, has_elements, is_moderate, is_ordinary, made_of, single
 from npdec._law.ordinary_pairs import Pair, is_constant, pair_of
 from npdec._torch.tracing import name_of
@@ -24,7 +34,6 @@ from npdec._torch.tracing import name_of
 __all__ = ["chosen", "compared", "condition_of", "is_condition", "larger", "stepwise", "stepwise_instead"]
 
 Function = Callable[..., Any]
-_as_subclass = torch.Tensor.as_subclass
 _WITH_FEW_DIGITS = frozenset(filter(has_few_digits, (torch.float32, torch.float64)))
 
 
@@ -66,15 +75,10 @@ def _larger(sign: int, func: Function, args: Sequence[Any]) -> Any:
     return pair.made(func, terms[0] if len(terms) == 1 else pair.together(*terms))
 
 
-def _ends_of_few(pair: Pair, value: torch.Tensor) -> list[Any] | None:
+def _ends_of_few(pair: Pair, value: torch.Tensor) -> list[Numbers] | None:
     """The numbers of both arguments at the value and at the residual, where there are few, and no graph."""
-    if not 0 < value.numel() <= FEW or pair.like.value.shape != value.shape:
-        return None
-    for components in pair.components:
-        if components is not None and (components.requires_grad or not 0 < components.numel() <= FEW):
-            return None
-    made = [repeated(end, value) for end in (*pair.values, *pair.residuals)]
-    return None if None in made else made
+    alike = pair.like.value.shape == value.shape
+    return all_listed((*pair.values, *pair.residuals), pair.components, value) if alike else None
 
 
 def compared(func: Function, args: Sequence[Any]) -> Any:
@@ -150,10 +154,8 @@ def _shared(
 
 def condition_of(value: torch.Tensor, residual: torch.Tensor, components: torch.Tensor, labels: Labels) -> Any:
     """A decomposed boolean."""
-    made: Any = _as_subclass(value, DecomposedTensor)
-    made.value, made.components, made.labels = value, components, labels
-    made.residual = residual if residual.shape == value.shape else residual.expand(value.shape)
-    made.reverse, made.discrete, made.origin = False, True, None
+    made = built(value, residual, components, labels)
+    made.discrete = True
     return made
 
 
@@ -184,13 +186,12 @@ def stepwise(
     if here.frozen_conditions if boolean else value.dtype is not dtype:
         return NotImplemented
     after, before = x.value, x.residual
-    few = [after, before, residual] if 0 < value.numel() <= FEW else [None]
-    ends = [None if end is None else repeated(end, value) for end in few]
-    if None in ends or x.components.requires_grad or not 0 < x.components.numel() <= FEW:
+    few = all_listed((after, before, residual), (x.components,), value)
+    if few is None:
         jump, step = value.to(dtype) - residual.to(dtype), after - before
         made = _shared(jump, step, x.components, None if boolean else after.abs() + before.abs())
     else:
-        a, b, its = (end or () for end in ends)
+        a, b, its = few
         jumps, steps = list(map(operator.sub, listed(value), its)), list(map(operator.sub, a, b))
         sizes = None if boolean else [abs(u) + abs(w) for u, w in zip(a, b, strict=True)]
         made = shares_of_few(jumps, steps, x.components, value, sizes)

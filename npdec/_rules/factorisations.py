@@ -20,6 +20,8 @@ from npdec._rules.casts_and_special import of_eig, of_eigh, phase_of
 from npdec._rules.matrix_rates import (
     apart,
     equal_within,
+    moved_hermitian,
+    moved_singular,
     rates_of_eigen,
     rates_of_hermitian,
     rates_of_singular,
@@ -165,9 +167,8 @@ def _moving(made: torch.Tensor) -> torch.Tensor:
 
 def _eigh_apart(A: torch.Tensor, UPLO: str = "L") -> Any:
     values, vectors = torch.linalg.eigh(A.detach(), UPLO)
-    moved = _moving(vectors.mH @ A @ vectors)
-    along = moved.diagonal(dim1=-2, dim2=-1).real
-    return _KINDS.linalg_eigh((values + along, vectors + vectors @ (apart(values) * moved)))
+    along, by_vectors = moved_hermitian(values, vectors, _moving(vectors.mH @ A @ vectors))
+    return _KINDS.linalg_eigh((values + along, vectors + by_vectors))
 
 
 def _eig_apart(A: torch.Tensor) -> Any:
@@ -180,15 +181,8 @@ def _eig_apart(A: torch.Tensor) -> Any:
 
 def _svd_apart(A: torch.Tensor, full_matrices: bool = False) -> Any:
     u, s, vh = torch.linalg.svd(A.detach(), full_matrices=False)
-    v, change = vh.mH, _moving(A)
-    none = s <= equal_within(s)
-    inverse = torch.where(none, 0, 1 / torch.where(none, 1, s)).unsqueeze(-2)
-    moved = u.mH @ change @ v
-    gaps = apart(s) / torch.where(none[..., None] & none[..., None, :], 1, s.unsqueeze(-1) + s.unsqueeze(-2))
-    left, right = moved * s.unsqueeze(-2), moved * s.unsqueeze(-1)
-    by_u = u @ (gaps * (left + left.mH)) + (change @ v - u @ moved) * inverse
-    by_v = v @ (gaps * (right + right.mH)) + (change.mH @ u - v @ moved.mH) * inverse
-    return _KINDS.linalg_svd((u + by_u, s + moved.diagonal(dim1=-2, dim2=-1), vh + by_v.mH))
+    by_u, along, by_vh = moved_singular(u, s, vh, _moving(A))
+    return _KINDS.linalg_svd((u + by_u, s + along, vh + by_vh))
 
 
 for _form, _name in ((_eigh_apart, "linalg_eigh"), (_eig_apart, "linalg_eig"), (_svd_apart, "linalg_svd")):

@@ -17,6 +17,8 @@ __all__ = [
     "apart",
     "equal_within",
     "hermitian_of",
+    "moved_hermitian",
+    "moved_singular",
     "rates_of_cholesky",
     "rates_of_eigen",
     "rates_of_hermitian",
@@ -136,8 +138,14 @@ def rates_of_hermitian(
     """Eigenvalues and vectors, and their derivatives, but for rotations within a space of equal eigenvalues."""
     values, vectors = torch.linalg.eigh(hermitian_of(points[0], upper))
     moved = vectors.mH @ hermitian_of(tangents[0], upper) @ vectors
-    along = moved.diagonal(dim1=-2, dim2=-1).real
-    return (values, vectors), (along, vectors @ (apart(values) * moved))
+    return (values, vectors), moved_hermitian(values, vectors, moved)
+
+
+def moved_hermitian(
+    values: torch.Tensor, vectors: torch.Tensor, moved: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """What eigenvalues and vectors move by with a small change of their matrix, given between the vectors."""
+    return moved.diagonal(dim1=-2, dim2=-1).real, vectors @ (apart(values) * moved)
 
 
 def rates_of_singular_values(points: Tensors, tangents: Tensors) -> list[torch.Tensor]:
@@ -146,9 +154,17 @@ def rates_of_singular_values(points: Tensors, tangents: Tensors) -> list[torch.T
 
 
 def rates_of_singular(points: Tensors, tangents: Tensors) -> tuple[Tensors, Tensors]:
-    """The reduced factors, and their derivatives, but for rotations within a space of equal singular values."""
+    """The reduced factors, and their derivatives (`moved_singular`)."""
     u, s, vh = torch.linalg.svd(points[0], full_matrices=False)
-    v, change = vh.mH, tangents[0]
+    return (u, s, vh), moved_singular(u, s, vh, tangents[0])
+
+
+def moved_singular(
+    u: torch.Tensor, s: torch.Tensor, vh: torch.Tensor, change: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """What reduced factors move by with a small change of their matrix, but for rotations within a space of equal
+    singular values."""
+    v = vh.mH
     none = s <= equal_within(s)
     inverse = torch.where(none, 0, 1 / torch.where(none, 1, s)).unsqueeze(-2)
     moved = u.mH @ change @ v
@@ -156,7 +172,7 @@ def rates_of_singular(points: Tensors, tangents: Tensors) -> tuple[Tensors, Tens
     left, right = moved * s.unsqueeze(-2), moved * s.unsqueeze(-1)
     by_u = u @ (gaps * (left + left.mH)) + (change @ v - u @ moved) * inverse
     by_v = v @ (gaps * (right + right.mH)) + (change.mH @ u - v @ moved.mH) * inverse
-    return (u, s, vh), (by_u, moved.diagonal(dim1=-2, dim2=-1), by_v.mH)
+    return by_u, moved.diagonal(dim1=-2, dim2=-1), by_v.mH
 
 
 def rates_of_triangular(points: Tensors, tangents: Tensors) -> tuple[Tensors, Tensors]:
