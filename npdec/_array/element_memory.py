@@ -13,7 +13,7 @@ import torch
 
 from npdec._dtypes.dtype import SCALARS
 
-__all__ = ["FORMATS", "ROUNDED", "items_of", "taken_by"]
+__all__ = ["FORMATS", "LETTERS", "ROUNDED", "items_of", "taken_by"]
 
 _view_memory = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_ssize_t, ctypes.c_int)(
     ("PyMemoryView_FromMemory", ctypes.pythonapi)
@@ -26,6 +26,8 @@ FORMATS = {
     torch.uint16: "H", torch.uint32: "I", torch.uint64: "Q", torch.float16: "H", torch.float32: "f",
     torch.float64: "d", torch.complex64: "f", torch.complex128: "d",
 }  # fmt: skip
+# Of float16 and complex numbers the letters that `npdec._native` has.
+LETTERS = FORMATS | {torch.float16: "e", torch.complex64: "F", torch.complex128: "D"}
 _half = struct.Struct("e")
 _short = struct.Struct("H")
 

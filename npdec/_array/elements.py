@@ -20,15 +20,16 @@ from torch.utils import _python_dispatch as _dispatch
 
 from npdec._array import fp_state, indexing, memory, ordinary, ordinary_writes, plain_reads, wrap
 from npdec._array.convert import MAX_NDIM
-from npdec._array.element_memory import FORMATS, ROUNDED, items_of, taken_by
+from npdec._array.element_memory import FORMATS, LETTERS, ROUNDED, items_of, taken_by
 from npdec._array.family import alive, family_of
 from npdec._core.base import MetSubclass, NDArrayBase
 from npdec._core.door import hand_over_method
 from npdec._core.tracebacks import ended
 from npdec._dtypes.dtype import SCALARS
+from npdec._native import calls
 from npdec._torch.functorch import is_wrapped
 
-__all__ = ["NOT_YET", "ElementAccess", "close", "memory_of"]
+__all__ = ["NOT_YET", "ElementAccess", "close", "memory_of", "sample_array"]
 
 _new, _new_float, _new_complex, _Tensor = object.__new__, float.__new__, complex.__new__, torch.Tensor
 _tracing = torch.compiler.is_dynamo_compiling
@@ -37,9 +38,9 @@ _REFUSALS = (IndexError, TypeError, ValueError, OverflowError)
 
 _SECOND: Any = object()
 # A window: the tensor, what says its address now, the address, the elements, the class of scalars, the number of axes,
-# and what writes ask for: what is taken (`taken_by`), and the tensor again.
-_SHUT: Any = (None, None, None, None, None, None, (None, None))
-NOT_YET: Any = (None, None, None, None, _SECOND, None, (None, None))
+# and what writes ask for: what is taken (`taken_by`), the tensor again, and the elements as `npdec._native` has them.
+_SHUT: Any = (None, None, None, None, None, None, (None, None, None))
+NOT_YET: Any = (None, None, None, None, _SECOND, None, (None, None, None))
 _OF_ROWS: Any = [(*NOT_YET[:5], rank, NOT_YET[6]) for rank in range(MAX_NDIM + 1)]  # has axes left
 _STRIDED = torch.strided
 _DEAD = 8  # so many views that are gone a family may remember beside as many as there are
@@ -52,7 +53,11 @@ def _open(array: Any) -> tuple[Any, ...]:
     if found is not None and _is_private(array, tensor):
         taken = {} if getattr(array, "_ro", None) is not None else taken_by(dtype)
         items = items_of(tensor, dtype, *found)
-        window = (tensor, tensor.data_ptr, found[0], items, SCALARS[dtype], len(tensor.shape), (taken, (tensor,)))
+        native = (
+            None if calls is None else calls.Elements(found[0], LETTERS[dtype], tuple(tensor.shape), tensor.stride())
+        )
+        more = taken, (tensor,), native
+        window = (tensor, tensor.data_ptr, found[0], items, SCALARS[dtype], len(tensor.shape), more)
     array._w = window
     return window
 
@@ -156,8 +161,13 @@ def _count_in_base(tensor: torch.Tensor) -> int:
 def _sample(window: bool) -> Any:
     sample = _Sample()
     sample._t = torch.empty(2)
-    sample._w = (sample._t, sample._t.data_ptr, 0, None, None, 1, (None, (sample._t,))) if window else _SHUT
+    sample._w = (sample._t, sample._t.data_ptr, 0, None, None, 1, (None, (sample._t,), None)) if window else _SHUT
     return sample
+
+
+def sample_array() -> Any:
+    """What holds a tensor that nobody else knows, and a window to it, as an array does."""
+    return _sample(True)
 
 
 # How many references there are to a tensor that nobody else knows, counted where the windows count them.
@@ -309,7 +319,7 @@ class ElementAccess(NDArrayBase):
                     and not family.mirrors
                     and not family.mixed
                 ):
-                    taken, own = more
+                    taken, own, _ = more
                     kind = type(value)
                     if kind in taken and not (fp_state.watching and self._d in ROUNDED):
                         _increment_version(own)  # first: an interrupt may come between

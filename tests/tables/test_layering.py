@@ -17,10 +17,10 @@ MAX_LINES = 400
 # Each package or module imports those to its left, and within a package no module imports one that imports it: typing
 # and imports within functions included.
 ORDER = (
-    "exceptions _core _torch _impl _show _decomposed _law _rules _dtypes _array _guests _normalizer _subclasses "
-    "_random _functions _jit lib overrides attribution func testing extend fft linalg random version __init__ "
-    "debug polynomial _running explain pytest_plugin pydec char core ctypeslib dtypes emath f2py ma rec strings "
-    "typing __main__"
+    "exceptions _native _core _torch _impl _show _decomposed _law _rules _dtypes _array _guests _normalizer "
+    "_subclasses _random _functions _jit lib overrides attribution func testing extend fft linalg random version "
+    "__init__ debug polynomial _running explain pytest_plugin pydec char core ctypeslib dtypes emath f2py ma rec "
+    "strings typing __main__"
 ).split()
 _STATEMENTS = ("body", "orelse", "finalbody", "handlers", "cases")  # the parts of a statement that are statements
 KERNELS_MAY_IMPORT = {"torch", "array_api_compat"}

@@ -1,0 +1,76 @@
+/* The ordinary cases of methods that are called most, in C.
+ *
+ * A method is a function in Python, which says all that it does. Where this module is built, the call of that function
+ * is tried here first (PyFunction_SetVectorcall, whose contract is that nothing but the time changes): what is ordinary
+ * is answered, everything else goes on to Python. Whoever traces, reads, documents or replaces the function meets
+ * Python's alone, and without this module npdec does the same, slower.
+ */
+#include "native.h"
+#include <structmember.h> /* PyMemberDef, before 3.12 */
+
+static vectorcallfunc in_python;
+
+Py_ssize_t
+offset_of(PyObject *member)
+{
+    if (!Py_IS_TYPE(member, &PyMemberDescr_Type)) {
+        PyErr_Format(PyExc_TypeError, "a slot of a class is expected, not %R", member);
+        return -1;
+    }
+    return ((PyMemberDescrObject *)member)->d_member->offset;
+}
+
+int
+stand_before(PyObject *function, vectorcallfunc ordinary)
+{
+    if (!PyFunction_Check(function)) {
+        PyErr_Format(PyExc_TypeError, "a function is expected, not %R", function);
+        return -1;
+    }
+    in_python = ((PyFunctionObject *)function)->vectorcall;
+#if PY_VERSION_HEX >= 0x030C0000
+    PyFunction_SetVectorcall((PyFunctionObject *)function, ordinary);
+#else
+    /* 3.11 goes on to the code of a `__getitem__` itself where the version of the function has 16 bits. */
+    static uint32_t version = UINT32_MAX;
+    ((PyFunctionObject *)function)->vectorcall = ordinary;
+    ((PyFunctionObject *)function)->func_version = version--;
+#endif
+    return 0;
+}
+
+PyObject *
+go_on(PyObject *function, PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    return in_python(function, args, nargsf, names);
+}
+
+static PyMethodDef methods[] = {
+    {"attach_scalars", attach_scalars, METH_VARARGS,
+     "attach_scalars({letter: (class, slot of the number)}, (False_, True_), namespace with `watching`)"},
+    {"attach_operator", attach_operator, METH_VARARGS, "attach_operator(function, stem, reflected)"},
+    {"attach_elements", attach_elements, METH_VARARGS,
+     "attach_elements(getitem, setitem, types, slots of arrays, slots of families, dispatch modes, increment_version, "
+     "references of a tensor that nobody else holds)"},
+    {"references", references, METH_O, "The references to a tensor that is given in a tuple."},
+    {NULL, NULL, 0, NULL},
+};
+
+static struct PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT, "npdec._native._calls", "The ordinary cases of methods that are called most.", -1, methods,
+    NULL, NULL, NULL, NULL,
+};
+
+PyMODINIT_FUNC
+PyInit__calls(void)
+{
+    PyObject *module = PyModule_Create(&definition);
+    PyObject *elements = module == NULL ? NULL : PyType_FromSpec(&elements_spec);
+    if (elements == NULL || PyModule_AddObjectRef(module, "Elements", elements) < 0) {
+        Py_XDECREF(elements);
+        Py_XDECREF(module);
+        return NULL;
+    }
+    Py_DECREF(elements);
+    return module;
+}

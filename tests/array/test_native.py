@@ -1,0 +1,165 @@
+"""What `npdec._native` answers in C is what Python says: the same type, the same number, the same error."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import operator
+import os
+import subprocess
+import sys
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import npdec as np
+from dtype_cases import DTYPES
+from npdec._native import calls
+
+STEMS = "add sub mul truediv floordiv mod and or xor lshift rshift lt le gt ge eq ne".split()
+ALONE = "neg pos abs invert".split()
+PLAIN: list[Any] = [0, 1, -1, 3, 2**31, 2**53 + 1, 2**63, 2**70, True, False, 0.0, -0.0, 1.5, -2.5, 1e300, 1e-320]
+PLAIN += [math.inf, -math.inf, math.nan, 1j, complex(1.5, -2), complex(math.inf, 0)]
+NUMBERS = [0, 1, -1, 3, 7, 127, -128, 65535, 2**31 - 1, 2**62, 2**63, -0.0, 0.5, -2.5, 1e-40, 3e38, math.inf, math.nan]
+
+
+def scalars(dtype: str) -> list[Any]:
+    found = []
+    for number in NUMBERS:
+        try:
+            found.append(np.dtype(dtype).type(number))
+        except (ValueError, OverflowError):
+            continue
+    return found
+
+
+def told(call: Callable[..., Any], *args: Any) -> tuple[Any, ...]:
+    """What a call gives, in all that can be seen of it."""
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        try:
+            found = call(*args)
+        except Exception as error:
+            return type(error), str(error)
+    return type(found), getattr(found, "dtype", None), repr(found), [str(warning.message) for warning in warned]
+
+
+def in_python(call: Callable[..., Any], *args: Any) -> tuple[Any, ...]:
+    """The same, with all calls left to Python: a profiler is told of them."""
+    before = sys.getprofile()
+    sys.setprofile(lambda *event: None)
+    try:
+        return told(call, *args)
+    finally:
+        sys.setprofile(before)
+
+
+def some(cases: Any) -> Any:
+    """Every eleventh case: of all of them a run takes a minute."""
+    return itertools.islice(cases, 0, None, 11)
+
+
+native = pytest.mark.skipif(calls is None, reason="not built")
+
+
+@native
+@pytest.mark.parametrize("watched", [False, True])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_operators_of_scalars(dtype: str, watched: bool) -> None:
+    mine = scalars(dtype)[1::2]
+    others = [*PLAIN, *itertools.chain.from_iterable(scalars(other)[1::7] for other in DTYPES), *mine, "text", None]
+    with np.errstate(all="warn" if watched else "ignore"):
+        for stem, x, y in some(itertools.product(STEMS, mine, others)):
+            for name in (f"__{stem}__", f"__r{stem}__"):
+                method = getattr(type(x), name, None)
+                if method is not None:
+                    assert told(method, x, y) == in_python(method, x, y), (name, x, y)
+        for stem, x in itertools.product(ALONE, mine):
+            method = getattr(type(x), f"__{stem}__")
+            assert told(method, x) == in_python(method, x), (stem, x)
+
+
+KEYS: list[Any] = [
+    0,
+    1,
+    -1,
+    5,
+    -6,
+    6,
+    -7,
+    2**70,
+    True,
+    None,
+    ...,
+    1.5,
+    (),
+    (0,),
+    (1, 2),
+    (-1, -1),
+    (2, 0),
+    (0, 4),
+    (0, 1, 2),
+]
+LAYOUTS: list[Callable[[Any], Any]] = [
+    lambda x: x,
+    lambda x: x[1::2],
+    lambda x: x[::-1],
+    lambda x: x.reshape(2, 3),
+    lambda x: x.reshape(2, 3).T,
+    lambda x: x.reshape(3, 2)[1:],
+    lambda x: x.reshape(3, 2)[:, 1],
+    lambda x: x.reshape(1, 2, 3),
+    lambda x: x[3].reshape(()) if hasattr(x[3], "reshape") else x[3:4].reshape(()),
+    lambda x: x[:0],
+    lambda x: np.broadcast_to(x[:3], (2, 3)),
+]
+
+
+@native
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_elements(dtype: str) -> None:
+    keys = [*KEYS, np.int64(1), np.uint8(2), np.int32(-1), (np.int64(1), 2), (0, np.int8(1)), np.float64(1), np.True_]
+    for layout, key in some(itertools.product(LAYOUTS, keys)):
+        x = layout(np.arange(-2, 4).astype(dtype))
+        for _ in range(3):  # an array opens the second time
+            assert told(operator.getitem, x, key) == in_python(operator.getitem, x, key), (key, x)
+
+
+@native
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_writes_of_elements(dtype: str) -> None:
+    values = [*PLAIN, *itertools.chain.from_iterable(scalars(other)[::4] for other in DTYPES)]
+    keys = [1, -1, 7, (1, 2), (0, -1), np.int64(0), True]
+
+    def write(x: Any, key: Any, value: Any) -> Any:
+        for _ in range(2):
+            x[key] = value
+        return x.tolist(), x._t._version
+
+    for layout, key, value in some(itertools.product(LAYOUTS[:7], keys, values)):
+        x, y = (layout(np.arange(6).astype(dtype)) for _ in range(2))
+        with np.errstate(all="ignore"):
+            assert told(write, x, key, value) == in_python(write, y, key, value), (key, value)
+
+
+@native
+def test_who_looks_on_is_told() -> None:
+    x, seen = np.arange(3.0), []
+    x[1], x[1]
+    sys.setprofile(lambda frame, event, arg: seen.append(frame.f_code.co_name) if event == "call" else None)
+    try:
+        x[1]
+    finally:
+        sys.setprofile(None)
+    assert "__getitem__" in seen
+
+
+def test_without_it() -> None:
+    program = (
+        "import npdec as np; from npdec._native import calls; x = np.arange(3.0); x[1] = 5; print(calls, x[1] + x[2])"
+    )
+    environment = os.environ | {"NPDEC_PURE_PYTHON": "1"}
+    found = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
+    assert found.stdout.split() == ["None", "7.0"]
