@@ -38,9 +38,9 @@ _REFUSALS = (IndexError, TypeError, ValueError, OverflowError)
 
 _SECOND: Any = object()
 # A window: the tensor, what says its address now, the address, the elements, the class of scalars, the number of axes,
-# and what writes ask for: what is taken (`taken_by`), the tensor again, and the elements as `npdec._native` has them.
-_SHUT: Any = (None, None, None, None, None, None, (None, None, None))
-NOT_YET: Any = (None, None, None, None, _SECOND, None, (None, None, None))
+# and what writes ask for: what is taken (`taken_by`), and the tensor again.
+_SHUT: Any = (None, None, None, None, None, None, (None, None))
+NOT_YET: Any = (None, None, None, None, _SECOND, None, (None, None))
 _OF_ROWS: Any = [(*NOT_YET[:5], rank, NOT_YET[6]) for rank in range(MAX_NDIM + 1)]  # has axes left
 _STRIDED = torch.strided
 _DEAD = 8  # so many views that are gone a family may remember beside as many as there are
@@ -52,12 +52,11 @@ def _open(array: Any) -> tuple[Any, ...]:
     window, found = _SHUT, memory_of(tensor, dtype)
     if found is not None and _is_private(array, tensor):
         taken = {} if getattr(array, "_ro", None) is not None else taken_by(dtype)
-        items = items_of(tensor, dtype, *found)
-        native = (
-            None if calls is None else calls.Elements(found[0], LETTERS[dtype], tuple(tensor.shape), tensor.stride())
-        )
-        more = taken, (tensor,), native
-        window = (tensor, tensor.data_ptr, found[0], items, SCALARS[dtype], len(tensor.shape), more)
+        if calls is None:
+            items = items_of(tensor, dtype, *found)
+        else:
+            items = calls.Elements(found[0], LETTERS[dtype], tuple(tensor.shape), tensor.stride())
+        window = (tensor, tensor.data_ptr, found[0], items, SCALARS[dtype], len(tensor.shape), (taken, (tensor,)))
     array._w = window
     return window
 
@@ -161,7 +160,7 @@ def _count_in_base(tensor: torch.Tensor) -> int:
 def _sample(window: bool) -> Any:
     sample = _Sample()
     sample._t = torch.empty(2)
-    sample._w = (sample._t, sample._t.data_ptr, 0, None, None, 1, (None, (sample._t,), None)) if window else _SHUT
+    sample._w = (sample._t, sample._t.data_ptr, 0, None, None, 1, (None, (sample._t,))) if window else _SHUT
     return sample
 
 
@@ -319,7 +318,7 @@ class ElementAccess(NDArrayBase):
                     and not family.mirrors
                     and not family.mixed
                 ):
-                    taken, own, _ = more
+                    taken, own = more
                     kind = type(value)
                     if kind in taken and not (fp_state.watching and self._d in ROUNDED):
                         _increment_version(own)  # first: an interrupt may come between

@@ -199,7 +199,7 @@ def scalar_tensor(value: Any, dtype: torch.dtype, device: torch.device | None = 
 
 
 # Numbers that stand in a program beside arrays, as 0-d tensors: torch would make one for every call.
-_KEPT: dict[torch.dtype, dict[float | None, torch.Tensor]] = {
+KEPT: dict[torch.dtype, dict[float | None, torch.Tensor]] = {
     torch.float64: {}, torch.float32: {}, torch.int64: {}, torch.int32: {},
     torch.uint16: {}, torch.uint32: {}, torch.uint64: {},
 }  # fmt: skip
@@ -214,11 +214,11 @@ _is_compiling = torch.compiler.is_dynamo_compiling
 
 
 def kept(value: float, dtype: torch.dtype) -> torch.Tensor:
-    """The 0-d tensor of an int or float on the host, in one of the dtypes of `_KEPT`, to be read by torch and by nobody
+    """The 0-d tensor of an int or float on the host, in one of the dtypes of `KEPT`, to be read by torch and by nobody
     else: not to be written, nor to be handed on. What a trace or mode of torch's makes is for that alone."""
     if _is_compiling() or _python_dispatch._is_in_torch_dispatch_mode:
         return torch.scalar_tensor(value, dtype=dtype, device=_HOST)
-    numbers = _KEPT[dtype]
+    numbers = KEPT[dtype]
     key = value or (None if math.copysign(1.0, value) < 0 else 0)  # zeros of either sign are equal
     found = numbers.get(key)
     if found is None:

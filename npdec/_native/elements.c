@@ -12,10 +12,9 @@ typedef struct {
     Py_ssize_t itemsize, shape[MOST_AXES], strides[MOST_AXES]; /* the strides in bytes */
 } Elements;
 
-static PyTypeObject *elements_type, *array_type, *tensor_type, *family_type;
-static Py_ssize_t of_tensor, of_window, of_family;    /* slots of arrays */
+static PyTypeObject *elements_type, *family_type;
 static Py_ssize_t of_limit, of_mirrors, of_mixed;     /* slots of families */
-static PyObject *modes, *in_mode, *increment_version;
+static PyObject *increment_version;
 static Py_ssize_t unshared;                           /* references to a tensor that only its array and window hold */
 
 static PyObject *
@@ -55,9 +54,6 @@ make_elements(PyTypeObject *type, PyObject *args, PyObject *keywords)
         Py_CLEAR(self);
     return (PyObject *)self;
 }
-
-static PyType_Slot elements_slots[] = {{Py_tp_new, make_elements}, {0, NULL}};
-PyType_Spec elements_spec = {"npdec._native._calls.Elements", sizeof(Elements), 0, Py_TPFLAGS_DEFAULT, elements_slots};
 
 /* --- the numbers in memory ---------------------------------------------------------------------------------------- */
 
@@ -176,20 +172,46 @@ place_of(const Elements *elements, PyObject *key)
     return place;
 }
 
+static PyObject *
+read_element(PyObject *self, PyObject *key)
+{
+    char *place = place_of((Elements *)self, key);
+    if (place != NULL)
+        return number_at(((Elements *)self)->kind, place);
+    PyErr_Format(PyExc_IndexError, "%R names no element", key);
+    return NULL;
+}
+
+static int
+write_number(PyObject *self, PyObject *key, PyObject *number)
+{
+    const Elements *elements = (Elements *)self;
+    char bytes[16], *place = place_of(elements, key);
+    if (place == NULL)
+        PyErr_Format(PyExc_IndexError, "%R names no element", key);
+    else if (number == NULL || !as_bytes(elements->kind, number, bytes))
+        PyErr_Format(PyExc_ValueError, "%R is no number of the dtype", number);
+    else
+        memcpy(place, bytes, (size_t)elements->itemsize);
+    return PyErr_Occurred() ? -1 : 0;
+}
+
+static PyType_Slot elements_slots[] = {
+    {Py_tp_new, make_elements}, {Py_mp_subscript, read_element}, {Py_mp_ass_subscript, write_number}, {0, NULL}};
+PyType_Spec elements_spec = {"npdec._native._calls.Elements", sizeof(Elements), 0, Py_TPFLAGS_DEFAULT, elements_slots};
+
 /* The window of an array, a tuple as `npdec._array.elements` makes it, if it is open: NULL if not. Its elements are
  * given too. */
 static PyObject *
 open_window(PyObject *array, Elements **elements)
 {
-    if (!Py_IS_TYPE(array, array_type))
-        return NULL;
-    PyObject *window = SLOT(array, of_window), *tensor = SLOT(array, of_tensor);
-    if (window == NULL || tensor == NULL || !Py_IS_TYPE(tensor, tensor_type))
+    PyObject *window = SLOT(array, arrays.of_window), *tensor = SLOT(array, arrays.of_tensor);
+    if (window == NULL || tensor == NULL || !Py_IS_TYPE(tensor, arrays.tensor))
         return NULL; /* it carries something */
     if (PyTuple_GET_ITEM(window, 0) != tensor || Py_REFCNT(tensor) != unshared)
         return NULL;
-    PyObject *found = PyTuple_GET_ITEM(PyTuple_GET_ITEM(window, 6), 2);
-    if (!Py_IS_TYPE(found, elements_type) || PyDict_GetItemWithError(modes, in_mode) != Py_False)
+    PyObject *found = PyTuple_GET_ITEM(window, 3);
+    if (!Py_IS_TYPE(found, elements_type) || is_in_mode())
         return NULL;
     *elements = (Elements *)found;
     PyObject *address = PyObject_CallNoArgs(PyTuple_GET_ITEM(window, 1));
@@ -201,14 +223,18 @@ open_window(PyObject *array, Elements **elements)
 static PyObject *
 getitem(PyObject *function, PyObject *const *args, size_t nargsf, PyObject *names)
 {
-    if (PyVectorcall_NARGS(nargsf) == 2 && names == NULL && !is_traced()) {
+    if (PyVectorcall_NARGS(nargsf) == 2 && names == NULL && Py_IS_TYPE(args[0], arrays.type) && !is_traced()) {
         Elements *elements;
-        PyObject *window = PyLong_CheckExact(args[1]) || PyTuple_CheckExact(args[1])
-                               || IS_WHOLE(kind_of_type(Py_TYPE(args[1])))
-                         ? open_window(args[0], &elements) : NULL;
-        char *place = window == NULL ? NULL : place_of(elements, args[1]);
-        if (place != NULL)
-            return scalar_of(elements->kind, number_at(elements->kind, place));
+        PyObject *key = args[1], *found = NULL;
+        if (!PySlice_Check(key)) {
+            PyObject *window = open_window(args[0], &elements);
+            char *place = window == NULL ? NULL : place_of(elements, key);
+            if (place != NULL)
+                return scalar_of(elements->kind, number_at(elements->kind, place));
+        }
+        found = part_of(args[0], key);
+        if (found != NULL || PyErr_Occurred())
+            return found;
     }
     return go_on(function, args, nargsf, names);
 }
@@ -233,7 +259,7 @@ write_element(PyObject *array, PyObject *key, PyObject *value)
     Elements *elements;
     char bytes[16];
     PyObject *window = open_window(array, &elements);
-    if (window == NULL || !is_alone(SLOT(array, of_family)))
+    if (window == NULL || !is_alone(SLOT(array, arrays.of_family)))
         return 0;
     char *place = place_of(elements, key);
     PyObject *more = PyTuple_GET_ITEM(window, 6), *taken = PyTuple_GET_ITEM(more, 0);
@@ -265,7 +291,7 @@ write_element(PyObject *array, PyObject *key, PyObject *value)
 static PyObject *
 setitem(PyObject *function, PyObject *const *args, size_t nargsf, PyObject *names)
 {
-    if (PyVectorcall_NARGS(nargsf) == 3 && names == NULL && !is_traced()) {
+    if (PyVectorcall_NARGS(nargsf) == 3 && names == NULL && Py_IS_TYPE(args[0], arrays.type) && !is_traced()) {
         int done = write_element(args[0], args[1], args[2]);
         if (done)
             return done < 0 ? NULL : Py_NewRef(Py_None);
@@ -288,25 +314,17 @@ references(PyObject *module, PyObject *sample)
 PyObject *
 attach_elements(PyObject *module, PyObject *args)
 {
-    PyObject *get, *set, *slots[6], *namespace, *increment;
-    PyTypeObject *types[4];
-    Py_ssize_t *const offsets[6] = {&of_tensor, &of_window, &of_family, &of_limit, &of_mirrors, &of_mixed};
-    Py_ssize_t count;
-    if (!PyArg_ParseTuple(args, "OO(O!O!O!O!)(OOO)(OOO)O!On:attach_elements", &get, &set, &PyType_Type, &types[0],
-                          &PyType_Type, &types[1], &PyType_Type, &types[2], &PyType_Type, &types[3], &slots[0],
-                          &slots[1], &slots[2], &slots[3], &slots[4], &slots[5], &PyDict_Type, &namespace, &increment,
-                          &count))
+    PyObject *get, *set, *slots[3], *increment;
+    PyTypeObject *family, *elements;
+    Py_ssize_t *const offsets[3] = {&of_limit, &of_mirrors, &of_mixed};
+    if (!PyArg_ParseTuple(args, "OOO!(OOO)O!On:attach_elements", &get, &set, &PyType_Type, &family, &slots[0], &slots[1],
+                          &slots[2], &PyType_Type, &elements, &increment, &unshared))
         return NULL;
-    for (int i = 0; i < 6; i++)
+    for (int i = 0; i < 3; i++)
         if ((*offsets[i] = offset_of(slots[i])) < 0)
             return NULL;
-    Py_XSETREF(array_type, (PyTypeObject *)Py_NewRef(types[0]));
-    Py_XSETREF(tensor_type, (PyTypeObject *)Py_NewRef(types[1]));
-    Py_XSETREF(family_type, (PyTypeObject *)Py_NewRef(types[2]));
-    Py_XSETREF(elements_type, (PyTypeObject *)Py_NewRef(types[3]));
-    Py_XSETREF(modes, Py_NewRef(namespace));
+    Py_XSETREF(family_type, (PyTypeObject *)Py_NewRef(family));
+    Py_XSETREF(elements_type, (PyTypeObject *)Py_NewRef(elements));
     Py_XSETREF(increment_version, Py_NewRef(increment));
-    Py_XSETREF(in_mode, PyUnicode_InternFromString("_is_in_torch_dispatch_mode"));
-    unshared = count;
     return stand_before(get, getitem) < 0 || stand_before(set, setitem) < 0 ? NULL : Py_NewRef(Py_None);
 }

@@ -49,9 +49,14 @@ static PyMethodDef methods[] = {
     {"attach_scalars", attach_scalars, METH_VARARGS,
      "attach_scalars({letter: (class, slot of the number)}, (False_, True_), namespace with `watching`)"},
     {"attach_operator", attach_operator, METH_VARARGS, "attach_operator(function, stem, reflected)"},
+    {"attach_arrays", attach_arrays, METH_VARARGS,
+     "attach_arrays(class of arrays, torch.Tensor, slots `_t _d _m _w`, class of families, its slot `limit`, "
+     "namespace with `_is_in_torch_dispatch_mode`, getter of `T`)"},
     {"attach_elements", attach_elements, METH_VARARGS,
-     "attach_elements(getitem, setitem, types, slots of arrays, slots of families, dispatch modes, increment_version, "
+     "attach_elements(getitem, setitem, class of families, slots `limit mirrors mixed`, Elements, increment_version, "
      "references of a tensor that nobody else holds)"},
+    {"attach_call", attach_call, METH_VARARGS,
+     "attach_call(function, number of operands, {name of what the function uses: what that is})"},
     {"references", references, METH_O, "The references to a tensor that is given in a tuple."},
     {NULL, NULL, 0, NULL},
 };

@@ -25,6 +25,22 @@ int is_watching(void);                                /* whether somebody looks 
 PyObject *attach_scalars(PyObject *module, PyObject *args);
 PyObject *attach_operator(PyObject *module, PyObject *args);
 
+/* arrays.c */
+extern struct arrays {
+    PyTypeObject *type, *tensor;                      /* of arrays, and of tensors that carry nothing */
+    Py_ssize_t of_tensor, of_dtype, of_family, of_window; /* the slots of arrays */
+} arrays;
+int is_in_mode(void);                                 /* whether a mode of torch looks at all that is computed */
+PyObject *array_of(PyObject *tensor, PyObject *dtype); /* a new array that has axes; steals the tensor */
+PyObject *view_of(PyObject *array, PyObject *seen);   /* a view of an array over a tensor, which is stolen; as the next */
+PyObject *part_of(PyObject *array, PyObject *key);    /* the view that a key chooses, or NULL without an error */
+int has_axes(PyObject *tensor);                       /* 0 for an error, too */
+PyObject *left_to_python(void);                       /* NULL, with no error but an interrupt: Python meets it again */
+PyObject *attach_arrays(PyObject *module, PyObject *args);
+
+/* calls.c */
+PyObject *attach_call(PyObject *module, PyObject *args);
+
 /* elements.c */
 PyObject *attach_elements(PyObject *module, PyObject *args);
 PyObject *references(PyObject *module, PyObject *sample);

@@ -65,4 +65,4 @@ declared = [spec_of(function.__kernel__) for function in functions.ufuncs.values
 attach_scalar_operators({spec.operator: spec for spec in declared if spec.operator is not None})
 attach_matmul(functions["matmul"])
 attach_methods(kernel for chapter in CHAPTERS for kernel in kernels_of(chapter))
-attach_native()
+attach_native(functions.ufuncs.values())

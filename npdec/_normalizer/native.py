@@ -1,6 +1,10 @@
-"""Where `npdec._native` is built, elements and scalars are tried there first."""
+"""Where `npdec._native` is built, elements, scalars, views, operators and calls of ufuncs are tried there first."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
+from types import FunctionType
+from typing import Any
 
 import torch
 from torch.utils import _python_dispatch as _dispatch
@@ -9,18 +13,38 @@ from npdec._array import fp_state, wrap
 from npdec._array.element_memory import LETTERS
 from npdec._array.elements import ElementAccess, sample_array
 from npdec._array.family import Family
+from npdec._array.methods import ArrayMethods
 from npdec._core.base import NDArrayBase
 from npdec._dtypes.dtype import SCALARS
+from npdec._impl import _promotion, dtypes_impl
+from npdec._impl._by_numpy import MANY
 from npdec._native import calls
 from npdec._normalizer.number_operators import BETWEEN
+from npdec._normalizer.ufunc import ufunc
 
 __all__ = ["attach_native"]
 
+# What is the same for all calls of ufuncs.
+_SHARED = {"wrap": wrap.wrap, "most": MANY, "keeps": _promotion.KEEPS, "kept": _promotion.KEPT}
 
-def attach_native() -> None:
+
+def attach_native(ufuncs: Iterable[ufunc]) -> None:
     """Called once, when arrays and scalars have their methods and operators."""
     if calls is None:
         return
+    _attach_scalars()
+    _attach_arrays()
+    for function in ufuncs:
+        _attach_call(type(function).__call__, function, 1)
+    for name, operator in vars(ArrayMethods).items():
+        scope = operator.__globals__ if isinstance(operator, FunctionType) else {}
+        if "_kept" in scope:
+            _attach_operator(operator, scope)
+        elif name in ("__neg__", "__pos__", "__abs__", "__invert__"):
+            _attach_call(operator, scope["_function"], 0)
+
+
+def _attach_scalars() -> None:
     numbers = {letter: (SCALARS[dtype], vars(SCALARS[dtype])["_n"]) for dtype, letter in LETTERS.items()}
     calls.attach_scalars(numbers, tuple(wrap.BOOLS), vars(fp_state))
     for cls, _ in numbers.values():
@@ -28,14 +52,58 @@ def attach_native() -> None:
             for name, reflected in ((f"__{stem}__", False), (f"__r{stem}__", True)):
                 if name in vars(cls):
                     calls.attach_operator(vars(cls)[name], stem, reflected)
+
+
+def _attach_arrays() -> None:
+    slots = tuple(vars(NDArrayBase)[name] for name in ("_t", "_d", "_m", "_w"))
+    limit, transpose = vars(Family)["limit"], vars(ArrayMethods)["T"].fget
+    calls.attach_arrays(wrap.ARRAY, torch.Tensor, slots, Family, limit, vars(_dispatch), transpose)
     sample = sample_array()
     calls.attach_elements(
         ElementAccess.__getitem__,
         ElementAccess.__setitem__,
-        (wrap.ARRAY, torch.Tensor, Family, calls.Elements),
-        tuple(vars(NDArrayBase)[name] for name in ("_t", "_w", "_m")),
+        Family,
         tuple(vars(Family)[name] for name in ("limit", "mirrors", "mixed")),
-        vars(_dispatch),
+        calls.Elements,
         torch._C._increment_version,
         calls.references(sample._w),
     )
+
+
+def _attach_call(called: Any, function: ufunc, skipped: int) -> None:
+    """The call of a ufunc, or the operator that is one; `skipped` arguments stand before its operands."""
+    scope = type(function).__call__.__globals__
+    if "_arrays" not in scope or function.nin > 2:
+        return
+    one = function.nin == 1
+    dtypes = scope["_arrays"]
+    same = dtypes_impl.LOOPS[function._loops].output == "same"
+    names = {
+        "torch": scope["_torch"] if scope["_bare"] is None else scope["_bare"],
+        "dtypes": scope["_direct"] if one else dtypes,
+        "many": scope["_many"],
+        "result": None if same else False,
+        "numbers": {} if one else _numbers_beside(function),
+        "hosts": {cls: dtype for dtype, cls in SCALARS.items() if dtype in _promotion.KEEPS},
+        "devices": scope["_devices"],
+    }
+    calls.attach_call(called, function.nin, skipped, _SHARED | names)
+
+
+def _numbers_beside(function: ufunc) -> dict[type, set[torch.dtype]]:
+    """The dtypes of arrays beside which a ufunc takes Python's numbers as tensors."""
+    kept = function._arrays & _promotion.KEEPS.keys()
+    return {int: fp_state.guarded(kept), float: fp_state.guarded(d for d in kept if d.is_floating_point)}
+
+
+def _attach_operator(operator: FunctionType, scope: dict[str, Any]) -> None:
+    names = {
+        "torch": scope["_torch"],
+        "dtypes": scope["_arrays"],
+        "many": scope["_many"],
+        "result": torch.bool if operator.__name__.strip("_") in ("lt", "le", "gt", "ge", "eq", "ne") else None,
+        "numbers": scope["_numbers"],
+        "keeps": scope["_keeps"],
+        "hosts": {cls: cls._torch_dtype for cls in scope["_hosts"]},
+    }
+    calls.attach_call(operator, 2, 0, _SHARED | names)

@@ -103,7 +103,7 @@ def computed(function: UfuncBase, inputs: tuple[Any, ...]) -> Any:
         return NoValue
     try:
         result = _call_of(function, dtype)(*operands)
-    except RuntimeError:
+    except (RuntimeError, ValueError):  # of shapes that do not fit is spoken before exponents that are negative
         return NoValue
     return tuple(map(wrap.wrap, result)) if isinstance(result, tuple) else wrap.wrap(result)
 
@@ -128,7 +128,7 @@ def _of_one_dtype(function: UfuncBase, inputs: tuple[Any, ...]) -> Any:
                 return wrap.wrap(made)
         call = _call_of(function, dtype)
         result = call(a, b) if count > 1 else call(a)
-    except RuntimeError:
+    except (RuntimeError, ValueError):
         return None
     return tuple(map(wrap.wrap, result)) if isinstance(result, tuple) else wrap.wrap(result)
 

@@ -144,6 +144,95 @@ def test_writes_of_elements(dtype: str) -> None:
             assert told(write, x, key, value) == in_python(write, y, key, value), (key, value)
 
 
+def alias(x: Any) -> Any:
+    """An array, what it says of its memory, and what a write through it changes."""
+    if not isinstance(x, np.ndarray) or not x.flags.writeable:
+        return x
+    owner = x.base
+    told_of = (x.tolist(), x.dtype, x.shape, x.strides, owner is None, x.flags.c_contiguous)
+    x[...] = 0
+    return told_of, None if owner is None else owner.tolist()
+
+
+SLICES: list[Any] = [slice(1, None), slice(None, -1), slice(None, None, 2), slice(None, None, -1), slice(None)]
+SLICES += [slice(9, 2), slice(None, None, 0), slice(None, None, True), slice(0.5), slice(np.int64(1), None)]
+SLICES += [(0,), (slice(1, None), 0), (0, slice(1, None)), (slice(None), slice(None)), (..., 1), (slice(None), None)]
+SLICES += [(slice(1), [0, 1]), (slice(1), True), (0, slice(None), 0), (), -1, 3, (slice(1), (0, 1))]
+
+
+@native
+@pytest.mark.parametrize("layout", range(len(LAYOUTS)))
+def test_views(layout: int) -> None:
+    def part(x: Any, key: Any) -> Any:
+        x = LAYOUTS[layout](x)
+        return [alias(x.copy()[key]), alias(x[key]), alias(x[key]), alias(x[key][...]), len(x._m or ())]
+
+    for key in [*SLICES, *KEYS]:
+        x, y = np.arange(6.0), np.arange(6.0)
+        assert told(part, x, key) == in_python(part, y, key), key
+        assert x.tolist() == y.tolist(), key
+    x, y = (LAYOUTS[layout](np.arange(6.0)) for _ in range(2))
+    assert told(lambda: alias(x.T)) == in_python(lambda: alias(y.T))
+    frozen = LAYOUTS[layout](np.arange(6.0))
+    frozen.flags.writeable = False
+    for key in SLICES:
+        assert told(lambda key: frozen[key].flags.writeable, key) == in_python(
+            lambda key: frozen[key].flags.writeable, key
+        )
+
+
+SHAPES = [(), (1,), (3,), (2, 3), (0,), (4,)]
+UFUNCS = [
+    name for name, found in vars(np).items() if isinstance(found, np.ufunc) and found.nin <= 2 and found.nout == 1
+]
+
+
+@native
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_operators_of_arrays(dtype: str) -> None:
+    arrays = [np.resize(np.arange(-2, 4).astype(dtype), shape) for shape in SHAPES]
+    others = [*arrays, np.arange(3.0), np.arange(3), *(scalar for kind in DTYPES for scalar in scalars(kind)[1:3])]
+    others += [*PLAIN, np.decompose(np.arange(3.0)), "text", None]
+    for _ in range(2):  # numbers are kept from the first time on
+        with np.errstate(all="ignore"):
+            for stem, x, y in some(itertools.product([*STEMS, "pow"], arrays, others)):
+                for name in (f"__{stem}__", f"__r{stem}__"):
+                    method = getattr(type(x), name, None)
+                    if method is not None and (stem != "lshift" or type(y) is not int or y < 64):
+                        assert told(method, x, y) == in_python(method, x, y), (name, x, y)
+            for stem, x in itertools.product(ALONE, arrays):
+                method = getattr(type(x), f"__{stem}__")
+                assert told(method, x) == in_python(method, x), (stem, x)
+
+
+@native
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "int64", "float32", "float64", "complex128"])
+def test_calls_of_ufuncs(dtype: str) -> None:
+    arrays = [np.resize(np.arange(-2, 4).astype(dtype), shape) for shape in SHAPES[1:4]]
+    others = [*arrays, np.arange(3.0), 2, 2.0, -0.0, 1e300, True, np.float64(1.5), np.int64(3)]
+    with np.errstate(all="ignore"):
+        for name, x in itertools.product(UFUNCS, arrays):
+            function = getattr(np, name)
+            for given in [(x,)] if function.nin == 1 else [*((x, y) for y in others), *((y, x) for y in others)]:
+                assert told(function, *given) == in_python(function, *given), (name, given)
+
+
+@native
+def test_many_elements_are_computed_as_without_it() -> None:
+    x, y = np.arange(20_000.0), np.arange(20_000)[::-1]
+    for call in (operator.add, operator.lt, np.maximum, operator.mod):
+        for given in ((x, x), (y, y), (x, 2.0), (y, 3)):
+            np.testing.assert_array_equal(call(*given), in_python_value(call, *given))
+
+
+def in_python_value(call: Callable[..., Any], *args: Any) -> Any:
+    sys.setprofile(lambda *event: None)
+    try:
+        return call(*args)
+    finally:
+        sys.setprofile(None)
+
+
 @native
 def test_who_looks_on_is_told() -> None:
     x, seen = np.arange(3.0), []

@@ -149,4 +149,4 @@ def test_few_numbers_are_kept() -> None:
     x = np.zeros(2)
     for i in range(1000):
         assert (x + i / 7).tolist() == [i / 7] * 2
-    assert all(len(numbers) <= _promotion._MOST_KEPT for numbers in _promotion._KEPT.values())
+    assert all(len(numbers) <= _promotion._MOST_KEPT for numbers in _promotion.KEPT.values())

@@ -1,0 +1,174 @@
+/* New arrays over tensors of torch's: of results, and views of other arrays. */
+#include "native.h"
+
+struct arrays arrays;
+static Py_ssize_t of_limit;
+static PyTypeObject *family_type;
+static PyObject *modes, *in_mode, *dim, *transpose;
+
+int
+is_in_mode(void)
+{
+    return PyDict_GetItemWithError(modes, in_mode) != Py_False;
+}
+
+PyObject *
+array_of(PyObject *tensor, PyObject *dtype)
+{
+    PyObject *array = arrays.type->tp_alloc(arrays.type, 0);
+    if (array == NULL) {
+        Py_DECREF(tensor);
+        return NULL;
+    }
+    SLOT(array, arrays.of_tensor) = tensor;
+    SLOT(array, arrays.of_dtype) = Py_NewRef(dtype);
+    SLOT(array, arrays.of_family) = Py_NewRef(Py_None);
+    return array;
+}
+
+int
+has_axes(PyObject *tensor)
+{
+    PyObject *count = PyObject_CallMethodNoArgs(tensor, dim);
+    long axes = count == NULL ? 0 : PyLong_AsLong(count);
+    Py_XDECREF(count);
+    return axes > 0;
+}
+
+PyObject *
+left_to_python(void)
+{
+    if (PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_Exception))
+        PyErr_Clear();
+    return NULL;
+}
+
+/* Whether a key chooses a view with axes (1), one that may have none (2), or is for Python to look at (0). */
+static int
+kind_of_key(PyObject *key)
+{
+    if (PyLong_CheckExact(key))
+        return 2;
+    if (PySlice_Check(key)) {
+        PyObject *step = ((PySliceObject *)key)->step;
+        if (step == Py_None)
+            return 1;
+        Py_ssize_t by = PyLong_CheckExact(step) ? PyLong_AsSsize_t(step) : 0;
+        return by > 0 || (PyErr_Clear(), 0);
+    }
+    if (!PyTuple_CheckExact(key))
+        return 0;
+    int found = 2, kind;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(key); i++) {
+        if (PyTuple_CheckExact(PyTuple_GET_ITEM(key, i)) || (kind = kind_of_key(PyTuple_GET_ITEM(key, i))) == 0)
+            return 0;
+        if (kind == 1)
+            found = 1;
+    }
+    return PyTuple_GET_SIZE(key) ? found : 0;
+}
+
+/* Whether an array is known to have more axes than a key of integers names: its window says how many. */
+static int
+has_more_axes(PyObject *array, PyObject *key)
+{
+    PyObject *window = SLOT(array, arrays.of_window), *rank = window == NULL ? NULL : PyTuple_GET_ITEM(window, 5);
+    return rank != NULL && PyLong_CheckExact(rank)
+        && PyLong_AsLong(rank) > (PyTuple_CheckExact(key) ? (long)PyTuple_GET_SIZE(key) : 1);
+}
+
+/* Add an array to those over one memory; 0, or -1 with an error. */
+static int
+join(PyObject *family, PyObject *array)
+{
+    PyObject *known = PyWeakref_NewRef(array, NULL);
+    int failed = known == NULL ? -1 : PyList_Append(family, known);
+    Py_XDECREF(known);
+    return failed;
+}
+
+/* The family of an array that has one, borrowed, or is known to have axes; NULL, without an error, for other arrays. */
+static PyObject *
+family_of(PyObject *array)
+{
+    PyObject *family = SLOT(array, arrays.of_family);
+    if (family != Py_None)
+        return family != NULL && Py_IS_TYPE(family, family_type) ? family : NULL;
+    family = PyObject_CallNoArgs((PyObject *)family_type);
+    if (family == NULL || join(family, array) < 0) {
+        Py_XDECREF(family);
+        return left_to_python();
+    }
+    Py_SETREF(SLOT(array, arrays.of_family), family);
+    return family;
+}
+
+PyObject *
+view_of(PyObject *array, PyObject *seen)
+{
+    PyObject *family = family_of(array), *limit = family == NULL ? NULL : SLOT(family, of_limit);
+    if (limit == NULL || !PyLong_CheckExact(limit) || PyList_GET_SIZE(family) >= PyLong_AsSsize_t(limit)) {
+        Py_DECREF(seen);
+        return left_to_python(); /* it is pruned there, or cannot just be joined */
+    }
+    PyObject *view = array_of(seen, SLOT(array, arrays.of_dtype));
+    if (view == NULL || join(family, view) < 0)
+        Py_CLEAR(view);
+    else
+        Py_SETREF(SLOT(view, arrays.of_family), Py_NewRef(family));
+    return view;
+}
+
+PyObject *
+part_of(PyObject *array, PyObject *key)
+{
+    PyObject *tensor = SLOT(array, arrays.of_tensor);
+    int kind = tensor != NULL && Py_IS_TYPE(tensor, arrays.tensor) ? kind_of_key(key) : 0;
+    if (kind == 0 || (kind == 2 && !has_more_axes(array, key)))
+        return NULL;
+    PyObject *seen = PyObject_GetItem(tensor, key);
+    if (seen == NULL || (kind == 2 && !has_axes(seen))) {
+        Py_XDECREF(seen);
+        return left_to_python();
+    }
+    return view_of(array, seen);
+}
+
+/* --- the transpose ------------------------------------------------------------------------------------------------ */
+
+static PyObject *
+transposed(PyObject *function, PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    PyObject *tensor = PyVectorcall_NARGS(nargsf) == 1 && names == NULL && Py_IS_TYPE(args[0], arrays.type)
+                     ? SLOT(args[0], arrays.of_tensor) : NULL;
+    if (tensor != NULL && Py_IS_TYPE(tensor, arrays.tensor) && !is_traced()) {
+        PyObject *seen = PyObject_CallMethodNoArgs(tensor, transpose); /* of two axes at most, else it raises */
+        PyObject *view = seen == NULL ? left_to_python() : view_of(args[0], seen);
+        if (view != NULL || PyErr_Occurred())
+            return view;
+    }
+    return go_on(function, args, nargsf, names);
+}
+
+PyObject *
+attach_arrays(PyObject *module, PyObject *args)
+{
+    PyTypeObject *array, *tensor, *family;
+    PyObject *slots[5], *namespace, *transposing;
+    Py_ssize_t *const offsets[5] = {
+        &arrays.of_tensor, &arrays.of_dtype, &arrays.of_family, &arrays.of_window, &of_limit};
+    if (!PyArg_ParseTuple(args, "O!O!(OOOO)O!OO!O:attach_arrays", &PyType_Type, &array, &PyType_Type, &tensor, &slots[0],
+                          &slots[1], &slots[2], &slots[3], &PyType_Type, &family, &slots[4], &PyDict_Type, &namespace, &transposing))
+        return NULL;
+    for (int i = 0; i < 5; i++)
+        if ((*offsets[i] = offset_of(slots[i])) < 0)
+            return NULL;
+    Py_XSETREF(arrays.type, (PyTypeObject *)Py_NewRef(array));
+    Py_XSETREF(arrays.tensor, (PyTypeObject *)Py_NewRef(tensor));
+    Py_XSETREF(family_type, (PyTypeObject *)Py_NewRef(family));
+    Py_XSETREF(modes, Py_NewRef(namespace));
+    Py_XSETREF(in_mode, PyUnicode_InternFromString("_is_in_torch_dispatch_mode"));
+    Py_XSETREF(dim, PyUnicode_InternFromString("dim"));
+    Py_XSETREF(transpose, PyUnicode_InternFromString("t"));
+    return stand_before(transposing, transposed) < 0 ? NULL : Py_NewRef(Py_None);
+}

@@ -1,0 +1,244 @@
+/* Calls of ufuncs with plain arrays, and the operators that stand for them: what `npdec._normalizer.sources` says in
+ * Python of arrays of one dtype that torch computes itself, and of a Python number beside one. */
+#include "native.h"
+#include <math.h>
+
+typedef struct {
+    PyObject *function;
+    PyObject *torch;   /* the function of tensors */
+    PyObject *dtypes;  /* a set: those of arrays */
+    PyObject *many;    /* a set: those in which many elements are computed elsewhere */
+    PyObject *result;  /* the dtype of the result, None for that of the operands, False for what the tensor has */
+    PyObject *numbers; /* {type: set}: the dtypes of arrays beside a Python number */
+    PyObject *keeps;   /* {dtype: number}: how great a number may be that is taken as a tensor */
+    PyObject *kept;    /* {dtype: {number: tensor}} */
+    PyObject *hosts;   /* {type: dtype}: the scalars that are taken as their numbers */
+    PyObject *devices; /* its `used` is not False where a number may be of another device */
+    PyObject *wrap;    /* what makes a result of no axes, or of another kind, of a tensor */
+    Py_ssize_t most;   /* from how many elements on they are many */
+    int skipped;       /* 1 where the ufunc itself is the first argument */
+    int turned;        /* 1 where the number is the first operand of torch's function */
+} Call;
+
+#define PLACES 1024
+static Call calls[PLACES];
+static int count;
+static PyObject *numel, *is_cpu, *used, *dtype_name;
+
+static Call *
+place_of(PyObject *function)
+{
+    size_t at = ((size_t)function >> 4) % PLACES;
+    while (calls[at].function != NULL && calls[at].function != function)
+        at = (at + 1) % PLACES;
+    return &calls[at];
+}
+
+static int
+is_true_of(PyObject *tensor, PyObject *attribute)
+{
+    PyObject *found = PyObject_GetAttr(tensor, attribute);
+    int is_true = found == Py_True;
+    Py_XDECREF(found);
+    return is_true;
+}
+
+/* Whether torch computes it, of arrays of a dtype: not where there are so many elements that others are asked. */
+static int
+is_for_torch(const Call *call, PyObject *tensor, PyObject *dtype)
+{
+    if (call->many == NULL || PySet_Contains(call->many, dtype) == 0)
+        return 1;
+    PyObject *found = PyObject_CallMethodNoArgs(tensor, numel);
+    Py_ssize_t size = found == NULL ? call->most : PyLong_AsSsize_t(found);
+    Py_XDECREF(found);
+    return size < call->most;
+}
+
+static PyObject *
+tensor_of(PyObject *array)
+{
+    PyObject *tensor = SLOT(array, arrays.of_tensor);
+    return tensor != NULL && Py_IS_TYPE(tensor, arrays.tensor) ? tensor : NULL;
+}
+
+static PyObject *
+wrapped(const Call *call, PyObject *of, PyObject *result)
+{
+    if (result == NULL)
+        return left_to_python();
+    if (result == Py_None) {
+        Py_DECREF(result);
+        return NULL; /* it is for Python */
+    }
+    if (!Py_IS_TYPE(result, arrays.tensor) || (SLOT(of, arrays.of_family) != Py_None && !has_axes(result))) {
+        PyObject *found = PyErr_Occurred() ? NULL : PyObject_CallOneArg(call->wrap, result);
+        Py_DECREF(result);
+        return found;
+    }
+    if (call->result == Py_None)
+        return array_of(result, SLOT(of, arrays.of_dtype));
+    if (call->result != Py_False)
+        return array_of(result, call->result);
+    PyObject *dtype = PyObject_GetAttr(result, dtype_name);
+    if (dtype == NULL) {
+        Py_DECREF(result);
+        return NULL;
+    }
+    PyObject *found = array_of(result, dtype);
+    Py_DECREF(dtype);
+    return found;
+}
+
+static PyObject *
+of_one(const Call *call, PyObject *x)
+{
+    PyObject *tensor = Py_IS_TYPE(x, arrays.type) ? tensor_of(x) : NULL, *dtype;
+    if (tensor == NULL || PySet_Contains(call->dtypes, dtype = SLOT(x, arrays.of_dtype)) <= 0
+        || !is_for_torch(call, tensor, dtype))
+        return left_to_python();
+    return wrapped(call, x, PyObject_CallOneArg(call->torch, tensor));
+}
+
+static PyObject *
+of_two(const Call *call, PyObject *x, PyObject *y)
+{
+    PyObject *a = tensor_of(x), *b = tensor_of(y), *dtype = SLOT(x, arrays.of_dtype);
+    if (a == NULL || b == NULL || dtype != SLOT(y, arrays.of_dtype) || PySet_Contains(call->dtypes, dtype) <= 0
+        || !is_for_torch(call, a, dtype))
+        return left_to_python();
+    PyObject *operands[3] = {NULL, a, b};
+    return wrapped(call, x, PyObject_Vectorcall(call->torch, operands + 1, 2 | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL));
+}
+
+/* The tensor that is kept of a number (`npdec._impl._promotion.kept`), borrowed; NULL where there is none. */
+static PyObject *
+kept_of(const Call *call, PyObject *number, PyObject *dtype)
+{
+    PyObject *greatest = PyDict_GetItemWithError(call->keeps, dtype);
+    PyObject *known = greatest == NULL ? NULL : PyDict_GetItemWithError(call->kept, dtype);
+    if (known == NULL)
+        return NULL;
+    double most = PyLong_AsDouble(greatest), size;
+    if (PyFloat_Check(number)) {
+        size = PyFloat_AS_DOUBLE(number);
+        if (size == 0 && signbit(size))
+            return NULL;
+    }
+    else {
+        int beyond;
+        size = (double)PyLong_AsLongLongAndOverflow(number, &beyond);
+        if (beyond)
+            return NULL;
+    }
+    return fabs(size) < most ? PyDict_GetItemWithError(known, number) : NULL;
+}
+
+static PyObject *
+beside(const Call *call, PyObject *x, PyObject *other, int turned)
+{
+    PyObject *tensor = tensor_of(x), *dtype = SLOT(x, arrays.of_dtype), *number = other, *taken;
+    if (tensor == NULL || call->numbers == NULL || is_in_mode())
+        return NULL;
+    if (PyFloat_CheckExact(other) || PyLong_CheckExact(other)) {
+        PyObject *dtypes = PyDict_GetItemWithError(call->numbers, (PyObject *)Py_TYPE(other));
+        if (dtypes == NULL || PySet_Contains(dtypes, dtype) <= 0)
+            return left_to_python();
+    }
+    else {
+        int kind = kind_of_type(Py_TYPE(other));
+        if (kind < 0 || PyDict_GetItemWithError(call->hosts, (PyObject *)Py_TYPE(other)) != dtype
+            || PySet_Contains(call->dtypes, dtype) <= 0)
+            return left_to_python();
+        number = number_of(other, kind);
+        if (number == NULL || (!PyFloat_CheckExact(number) && !PyLong_CheckExact(number)))
+            return NULL;
+    }
+    if (!is_for_torch(call, tensor, dtype) || (taken = kept_of(call, number, dtype)) == NULL)
+        return left_to_python();
+    if (!is_true_of(tensor, is_cpu) || (call->devices != NULL && is_true_of(call->devices, used)))
+        return left_to_python();
+    PyObject *operands[3] = {NULL, turned ? taken : tensor, turned ? tensor : taken};
+    Py_INCREF(taken); /* the table of those that are kept may be emptied meanwhile */
+    PyObject *found = PyObject_Vectorcall(call->torch, operands + 1, 2 | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
+    Py_DECREF(taken);
+    return wrapped(call, x, found);
+}
+
+/* --- the functions that these stand before ------------------------------------------------------------------------ */
+
+static PyObject *
+unary(PyObject *function, PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    const Call *call = place_of(function);
+    if (PyVectorcall_NARGS(nargsf) == call->skipped + 1 && names == NULL && !is_traced()) {
+        PyObject *found = of_one(call, args[call->skipped]);
+        if (found != NULL || PyErr_Occurred())
+            return found;
+    }
+    return go_on(function, args, nargsf, names);
+}
+
+static PyObject *
+binary(PyObject *function, PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    const Call *call = place_of(function);
+    if (PyVectorcall_NARGS(nargsf) == call->skipped + 2 && names == NULL && !is_traced()) {
+        PyObject *x = args[call->skipped], *y = args[call->skipped + 1], *found = NULL;
+        int is_first = Py_IS_TYPE(x, arrays.type), is_second = Py_IS_TYPE(y, arrays.type);
+        if (is_first && is_second)
+            found = of_two(call, x, y);
+        else if (is_first)
+            found = beside(call, x, y, 0);
+        else if (is_second)
+            found = beside(call, y, x, 1);
+        if (found != NULL || PyErr_Occurred())
+            return found;
+    }
+    return go_on(function, args, nargsf, names);
+}
+
+/* What a name stands for, kept for good; NULL where there is none. */
+static PyObject *
+named(PyObject *names, const char *name)
+{
+    PyObject *found = PyDict_GetItemString(names, name);
+    return Py_XNewRef(found);
+}
+
+PyObject *
+attach_call(PyObject *module, PyObject *args)
+{
+    PyObject *function, *names;
+    int operands, skipped;
+    if (!PyArg_ParseTuple(args, "OiiO!:attach_call", &function, &operands, &skipped, &PyDict_Type, &names))
+        return NULL;
+    if (count >= PLACES / 2) {
+        PyErr_SetString(PyExc_RuntimeError, "there is no place for more functions");
+        return NULL;
+    }
+    if (numel == NULL) {
+        numel = PyUnicode_InternFromString("numel");
+        is_cpu = PyUnicode_InternFromString("is_cpu");
+        used = PyUnicode_InternFromString("used");
+        dtype_name = PyUnicode_InternFromString("dtype");
+    }
+    if (stand_before(function, operands == 1 ? unary : binary) < 0)
+        return NULL;
+    Call *call = place_of(function);
+    count++;
+    call->function = Py_NewRef(function);
+    call->torch = named(names, "torch");
+    call->dtypes = named(names, "dtypes");
+    call->many = named(names, "many");
+    call->result = named(names, "result");
+    call->numbers = named(names, "numbers");
+    call->keeps = named(names, "keeps");
+    call->kept = named(names, "kept");
+    call->hosts = named(names, "hosts");
+    call->devices = named(names, "devices");
+    call->wrap = named(names, "wrap");
+    call->skipped = skipped;
+    call->most = PyLong_AsSsize_t(PyDict_GetItemString(names, "most"));
+    return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
+}
