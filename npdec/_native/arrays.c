@@ -1,10 +1,32 @@
 /* New arrays over tensors of torch's: of results, and views of other arrays. */
 #include "native.h"
 
+#include <math.h>
+
 struct arrays arrays;
+struct words words;
 static Py_ssize_t of_limit;
 static PyTypeObject *family_type;
-static PyObject *modes, *in_mode, *dim, *transpose;
+static PyObject *modes, *in_mode;
+static PyObject *keeps, *kept; /* {dtype: how great a number is kept}, {dtype: {number: tensor}} */
+
+int
+is_true_of(PyObject *tensor, PyObject *word)
+{
+    PyObject *found = PyObject_GetAttr(tensor, word);
+    int is_true = found == Py_True;
+    Py_XDECREF(found);
+    return is_true;
+}
+
+int
+is_true_by(PyObject *tensor, PyObject *word)
+{
+    PyObject *found = PyObject_CallMethodNoArgs(tensor, word);
+    int is_true = found == Py_True;
+    Py_XDECREF(found);
+    return is_true;
+}
 
 int
 is_in_mode(void)
@@ -26,15 +48,6 @@ array_of(PyObject *tensor, PyObject *dtype)
     return array;
 }
 
-int
-has_axes(PyObject *tensor)
-{
-    PyObject *count = PyObject_CallMethodNoArgs(tensor, dim);
-    long axes = count == NULL ? 0 : PyLong_AsLong(count);
-    Py_XDECREF(count);
-    return axes > 0;
-}
-
 PyObject *
 left_to_python(void)
 {
@@ -43,8 +56,7 @@ left_to_python(void)
     return NULL;
 }
 
-/* Whether a key chooses a view with axes (1), one that may have none (2), or is for Python to look at (0). */
-static int
+int
 kind_of_key(PyObject *key)
 {
     if (PyLong_CheckExact(key))
@@ -68,13 +80,35 @@ kind_of_key(PyObject *key)
     return PyTuple_GET_SIZE(key) ? found : 0;
 }
 
+/* How many axes a key of integers names. */
+static long
+named_axes(PyObject *key)
+{
+    return PyTuple_CheckExact(key) ? (long)PyTuple_GET_SIZE(key) : 1;
+}
+
+long
+rank_of(PyObject *tensor)
+{
+    PyObject *count = PyObject_CallMethodNoArgs(tensor, words.dim);
+    long rank = count == NULL ? 0 : PyLong_AsLong(count);
+    Py_XDECREF(count);
+    return rank;
+}
+
 /* Whether an array is known to have more axes than a key of integers names: its window says how many. */
 static int
 has_more_axes(PyObject *array, PyObject *key)
 {
     PyObject *window = SLOT(array, arrays.of_window), *rank = window == NULL ? NULL : PyTuple_GET_ITEM(window, 5);
-    return rank != NULL && PyLong_CheckExact(rank)
-        && PyLong_AsLong(rank) > (PyTuple_CheckExact(key) ? (long)PyTuple_GET_SIZE(key) : 1);
+    return rank != NULL && PyLong_CheckExact(rank) && PyLong_AsLong(rank) > named_axes(key);
+}
+
+int
+names_part(PyObject *tensor, PyObject *key)
+{
+    int kind = kind_of_key(key);
+    return kind == 1 || (kind == 2 && rank_of(tensor) > named_axes(key));
 }
 
 /* Add an array to those over one memory; 0, or -1 with an error. */
@@ -87,8 +121,7 @@ join(PyObject *family, PyObject *array)
     return failed;
 }
 
-/* The family of an array that has one, borrowed, or is known to have axes; NULL, without an error, for other arrays. */
-static PyObject *
+PyObject *
 family_of(PyObject *array)
 {
     PyObject *family = SLOT(array, arrays.of_family);
@@ -127,11 +160,33 @@ part_of(PyObject *array, PyObject *key)
     if (kind == 0 || (kind == 2 && !has_more_axes(array, key)))
         return NULL;
     PyObject *seen = PyObject_GetItem(tensor, key);
-    if (seen == NULL || (kind == 2 && !has_axes(seen))) {
+    if (seen == NULL || (kind == 2 && rank_of(seen) <= 0)) {
         Py_XDECREF(seen);
         return left_to_python();
     }
     return view_of(array, seen);
+}
+
+PyObject *
+kept_number(PyObject *number, PyObject *dtype)
+{
+    PyObject *greatest = PyDict_GetItemWithError(keeps, dtype);
+    PyObject *known = greatest == NULL ? NULL : PyDict_GetItemWithError(kept, dtype);
+    if (known == NULL)
+        return NULL;
+    double most = PyLong_AsDouble(greatest), size;
+    if (PyFloat_Check(number)) {
+        size = PyFloat_AS_DOUBLE(number);
+        if (size == 0 && signbit(size))
+            return NULL; /* the zero that is kept is the other one */
+    }
+    else {
+        int beyond;
+        size = (double)PyLong_AsLongLongAndOverflow(number, &beyond);
+        if (beyond)
+            return NULL;
+    }
+    return fabs(size) < most ? PyDict_GetItemWithError(known, number) : NULL;
 }
 
 /* --- the transpose ------------------------------------------------------------------------------------------------ */
@@ -142,7 +197,7 @@ transposed(PyObject *function, PyObject *const *args, size_t nargsf, PyObject *n
     PyObject *tensor = PyVectorcall_NARGS(nargsf) == 1 && names == NULL && Py_IS_TYPE(args[0], arrays.type)
                      ? SLOT(args[0], arrays.of_tensor) : NULL;
     if (tensor != NULL && Py_IS_TYPE(tensor, arrays.tensor) && !is_traced()) {
-        PyObject *seen = PyObject_CallMethodNoArgs(tensor, transpose); /* of two axes at most, else it raises */
+        PyObject *seen = PyObject_CallMethodNoArgs(tensor, words.t); /* of two axes at most, else it raises */
         PyObject *view = seen == NULL ? left_to_python() : view_of(args[0], seen);
         if (view != NULL || PyErr_Occurred())
             return view;
@@ -150,15 +205,27 @@ transposed(PyObject *function, PyObject *const *args, size_t nargsf, PyObject *n
     return go_on(function, args, nargsf, names);
 }
 
+static const struct {
+    PyObject **word;
+    const char *name;
+} WORDS[] = {
+    {&words.dim, "dim"}, {&words.t, "t"}, {&words.numel, "numel"}, {&words.dtype, "dtype"}, {&words.is_cpu, "is_cpu"},
+    {&words.requires_grad, "requires_grad"}, {&words.is_contiguous, "is_contiguous"}, {&words.shape, "shape"},
+    {&words.untyped_storage, "untyped_storage"}, {&words.cdata, "_cdata"}, {&words.data_ptr, "data_ptr"},
+    {&words.stride, "stride"}, {&words.clone, "clone"}, {&words.layout, "layout"}, {&words.is_neg, "is_neg"},
+    {&words.is_conj, "is_conj"}, {&words.is_inference, "is_inference"}, {&words.nbytes, "nbytes"},
+    {&words.storage_offset, "storage_offset"}, {&words.base, "_base"}};
+
 PyObject *
 attach_arrays(PyObject *module, PyObject *args)
 {
     PyTypeObject *array, *tensor, *family;
-    PyObject *slots[5], *namespace, *transposing;
+    PyObject *slots[5], *namespace, *transposing, *greatest, *numbers;
     Py_ssize_t *const offsets[5] = {
         &arrays.of_tensor, &arrays.of_dtype, &arrays.of_family, &arrays.of_window, &of_limit};
-    if (!PyArg_ParseTuple(args, "O!O!(OOOO)O!OO!O:attach_arrays", &PyType_Type, &array, &PyType_Type, &tensor, &slots[0],
-                          &slots[1], &slots[2], &slots[3], &PyType_Type, &family, &slots[4], &PyDict_Type, &namespace, &transposing))
+    if (!PyArg_ParseTuple(args, "O!O!(OOOO)O!OO!OO!O!:attach_arrays", &PyType_Type, &array, &PyType_Type, &tensor, &slots[0],
+                          &slots[1], &slots[2], &slots[3], &PyType_Type, &family, &slots[4], &PyDict_Type, &namespace, &transposing,
+                          &PyDict_Type, &greatest, &PyDict_Type, &numbers))
         return NULL;
     for (int i = 0; i < 5; i++)
         if ((*offsets[i] = offset_of(slots[i])) < 0)
@@ -168,7 +235,9 @@ attach_arrays(PyObject *module, PyObject *args)
     Py_XSETREF(family_type, (PyTypeObject *)Py_NewRef(family));
     Py_XSETREF(modes, Py_NewRef(namespace));
     Py_XSETREF(in_mode, PyUnicode_InternFromString("_is_in_torch_dispatch_mode"));
-    Py_XSETREF(dim, PyUnicode_InternFromString("dim"));
-    Py_XSETREF(transpose, PyUnicode_InternFromString("t"));
+    Py_XSETREF(keeps, Py_NewRef(greatest));
+    Py_XSETREF(kept, Py_NewRef(numbers));
+    for (size_t i = 0; i < sizeof(WORDS) / sizeof(*WORDS); i++)
+        Py_XSETREF(*WORDS[i].word, PyUnicode_InternFromString(WORDS[i].name));
     return stand_before(transposing, transposed) < 0 ? NULL : Py_NewRef(Py_None);
 }

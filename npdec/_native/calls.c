@@ -1,7 +1,6 @@
 /* Calls of ufuncs with plain arrays, and the operators that stand for them: what `npdec._normalizer.sources` says in
  * Python of arrays of one dtype that torch computes itself, and of a Python number beside one. */
 #include "native.h"
-#include <math.h>
 
 typedef struct {
     PyObject *function;
@@ -10,20 +9,18 @@ typedef struct {
     PyObject *many;    /* a set: those in which many elements are computed elsewhere */
     PyObject *result;  /* the dtype of the result, None for that of the operands, False for what the tensor has */
     PyObject *numbers; /* {type: set}: the dtypes of arrays beside a Python number */
-    PyObject *keeps;   /* {dtype: number}: how great a number may be that is taken as a tensor */
-    PyObject *kept;    /* {dtype: {number: tensor}} */
     PyObject *hosts;   /* {type: dtype}: the scalars that are taken as their numbers */
     PyObject *devices; /* its `used` is not False where a number may be of another device */
+    PyObject *apart;   /* of an operator in place a set: the dtypes that it computes otherwise than torch; else NULL */
     PyObject *wrap;    /* what makes a result of no axes, or of another kind, of a tensor */
     Py_ssize_t most;   /* from how many elements on they are many */
     int skipped;       /* 1 where the ufunc itself is the first argument */
-    int turned;        /* 1 where the number is the first operand of torch's function */
 } Call;
 
 #define PLACES 1024
 static Call calls[PLACES];
 static int count;
-static PyObject *numel, *is_cpu, *used, *dtype_name;
+static PyObject *used;
 
 static Call *
 place_of(PyObject *function)
@@ -34,22 +31,13 @@ place_of(PyObject *function)
     return &calls[at];
 }
 
-static int
-is_true_of(PyObject *tensor, PyObject *attribute)
-{
-    PyObject *found = PyObject_GetAttr(tensor, attribute);
-    int is_true = found == Py_True;
-    Py_XDECREF(found);
-    return is_true;
-}
-
 /* Whether torch computes it, of arrays of a dtype: not where there are so many elements that others are asked. */
 static int
 is_for_torch(const Call *call, PyObject *tensor, PyObject *dtype)
 {
     if (call->many == NULL || PySet_Contains(call->many, dtype) == 0)
         return 1;
-    PyObject *found = PyObject_CallMethodNoArgs(tensor, numel);
+    PyObject *found = PyObject_CallMethodNoArgs(tensor, words.numel);
     Py_ssize_t size = found == NULL ? call->most : PyLong_AsSsize_t(found);
     Py_XDECREF(found);
     return size < call->most;
@@ -71,7 +59,7 @@ wrapped(const Call *call, PyObject *of, PyObject *result)
         Py_DECREF(result);
         return NULL; /* it is for Python */
     }
-    if (!Py_IS_TYPE(result, arrays.tensor) || (SLOT(of, arrays.of_family) != Py_None && !has_axes(result))) {
+    if (!Py_IS_TYPE(result, arrays.tensor) || (SLOT(of, arrays.of_family) != Py_None && rank_of(result) <= 0)) {
         PyObject *found = PyErr_Occurred() ? NULL : PyObject_CallOneArg(call->wrap, result);
         Py_DECREF(result);
         return found;
@@ -80,7 +68,7 @@ wrapped(const Call *call, PyObject *of, PyObject *result)
         return array_of(result, SLOT(of, arrays.of_dtype));
     if (call->result != Py_False)
         return array_of(result, call->result);
-    PyObject *dtype = PyObject_GetAttr(result, dtype_name);
+    PyObject *dtype = PyObject_GetAttr(result, words.dtype);
     if (dtype == NULL) {
         Py_DECREF(result);
         return NULL;
@@ -111,29 +99,6 @@ of_two(const Call *call, PyObject *x, PyObject *y)
     return wrapped(call, x, PyObject_Vectorcall(call->torch, operands + 1, 2 | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL));
 }
 
-/* The tensor that is kept of a number (`npdec._impl._promotion.kept`), borrowed; NULL where there is none. */
-static PyObject *
-kept_of(const Call *call, PyObject *number, PyObject *dtype)
-{
-    PyObject *greatest = PyDict_GetItemWithError(call->keeps, dtype);
-    PyObject *known = greatest == NULL ? NULL : PyDict_GetItemWithError(call->kept, dtype);
-    if (known == NULL)
-        return NULL;
-    double most = PyLong_AsDouble(greatest), size;
-    if (PyFloat_Check(number)) {
-        size = PyFloat_AS_DOUBLE(number);
-        if (size == 0 && signbit(size))
-            return NULL;
-    }
-    else {
-        int beyond;
-        size = (double)PyLong_AsLongLongAndOverflow(number, &beyond);
-        if (beyond)
-            return NULL;
-    }
-    return fabs(size) < most ? PyDict_GetItemWithError(known, number) : NULL;
-}
-
 static PyObject *
 beside(const Call *call, PyObject *x, PyObject *other, int turned)
 {
@@ -154,15 +119,51 @@ beside(const Call *call, PyObject *x, PyObject *other, int turned)
         if (number == NULL || (!PyFloat_CheckExact(number) && !PyLong_CheckExact(number)))
             return NULL;
     }
-    if (!is_for_torch(call, tensor, dtype) || (taken = kept_of(call, number, dtype)) == NULL)
+    if (!is_for_torch(call, tensor, dtype) || (taken = kept_number(number, dtype)) == NULL)
         return left_to_python();
-    if (!is_true_of(tensor, is_cpu) || (call->devices != NULL && is_true_of(call->devices, used)))
+    if (!is_true_of(tensor, words.is_cpu) || (call->devices != NULL && is_true_of(call->devices, used)))
         return left_to_python();
     PyObject *operands[3] = {NULL, turned ? taken : tensor, turned ? tensor : taken};
     Py_INCREF(taken); /* the table of those that are kept may be emptied meanwhile */
     PyObject *found = PyObject_Vectorcall(call->torch, operands + 1, 2 | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
     Py_DECREF(taken);
     return wrapped(call, x, found);
+}
+
+/* The operator in place: the array, which is written, or NULL where that is left to Python. */
+static PyObject *
+in_place(const Call *call, PyObject *x, PyObject *y)
+{
+    PyObject *tensor = written_tensor(x), *dtype = SLOT(x, arrays.of_dtype), *given;
+    if (tensor == NULL || is_in_mode() || !is_free(x) || !is_for_torch(call, tensor, dtype))
+        return left_to_python();
+    if (Py_IS_TYPE(y, arrays.type)) {
+        given = written_tensor(y);
+        if (given == NULL || dtype != SLOT(y, arrays.of_dtype) || PySet_Contains(call->dtypes, dtype) <= 0
+            || PySet_Contains(call->apart, dtype) != 0)
+            return left_to_python();
+        /* What is read may have been written: of dense tensors torch sees that. */
+        int dense = is_true_by(tensor, words.is_contiguous) && is_true_by(given, words.is_contiguous);
+        if (!dense && !are_apart(tensor, given))
+            return left_to_python();
+    }
+    else {
+        PyObject *dtypes = PyDict_GetItemWithError(call->numbers, (PyObject *)Py_TYPE(y));
+        int is_number = PyFloat_CheckExact(y) || PyLong_CheckExact(y);
+        if (!is_number || dtypes == NULL || PySet_Contains(dtypes, dtype) <= 0
+            || (given = kept_number(y, dtype)) == NULL || !is_true_of(tensor, words.is_cpu))
+            return left_to_python();
+    }
+    PyObject *operands[3] = {NULL, tensor, given};
+    Py_INCREF(tensor);
+    Py_INCREF(given);
+    PyObject *done = PyObject_Vectorcall(call->torch, operands + 1, 2 | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
+    Py_DECREF(tensor);
+    Py_DECREF(given);
+    if (done == NULL)
+        return left_to_python(); /* shapes that do not fit, memory that overlaps: nothing was written */
+    Py_DECREF(done);
+    return Py_NewRef(x);
 }
 
 /* --- the functions that these stand before ------------------------------------------------------------------------ */
@@ -186,7 +187,9 @@ binary(PyObject *function, PyObject *const *args, size_t nargsf, PyObject *names
     if (PyVectorcall_NARGS(nargsf) == call->skipped + 2 && names == NULL && !is_traced()) {
         PyObject *x = args[call->skipped], *y = args[call->skipped + 1], *found = NULL;
         int is_first = Py_IS_TYPE(x, arrays.type), is_second = Py_IS_TYPE(y, arrays.type);
-        if (is_first && is_second)
+        if (call->apart != NULL)
+            found = is_first ? in_place(call, x, y) : NULL;
+        else if (is_first && is_second)
             found = of_two(call, x, y);
         else if (is_first)
             found = beside(call, x, y, 0);
@@ -217,12 +220,8 @@ attach_call(PyObject *module, PyObject *args)
         PyErr_SetString(PyExc_RuntimeError, "there is no place for more functions");
         return NULL;
     }
-    if (numel == NULL) {
-        numel = PyUnicode_InternFromString("numel");
-        is_cpu = PyUnicode_InternFromString("is_cpu");
+    if (used == NULL)
         used = PyUnicode_InternFromString("used");
-        dtype_name = PyUnicode_InternFromString("dtype");
-    }
     if (stand_before(function, operands == 1 ? unary : binary) < 0)
         return NULL;
     Call *call = place_of(function);
@@ -233,10 +232,9 @@ attach_call(PyObject *module, PyObject *args)
     call->many = named(names, "many");
     call->result = named(names, "result");
     call->numbers = named(names, "numbers");
-    call->keeps = named(names, "keeps");
-    call->kept = named(names, "kept");
     call->hosts = named(names, "hosts");
     call->devices = named(names, "devices");
+    call->apart = named(names, "apart");
     call->wrap = named(names, "wrap");
     call->skipped = skipped;
     call->most = PyLong_AsSsize_t(PyDict_GetItemString(names, "most"));

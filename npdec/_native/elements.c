@@ -3,57 +3,10 @@
 #include "native.h"
 #include <math.h>
 
-#define MOST_AXES 64
-
-typedef struct {
-    PyObject_HEAD
-    char *memory;
-    int kind, rank;
-    Py_ssize_t itemsize, shape[MOST_AXES], strides[MOST_AXES]; /* the strides in bytes */
-} Elements;
-
-static PyTypeObject *elements_type, *family_type;
+static PyTypeObject *family_type;
 static Py_ssize_t of_limit, of_mirrors, of_mixed;     /* slots of families */
-static PyObject *increment_version;
+static PyObject *increment_version, *not_yet;
 static Py_ssize_t unshared;                           /* references to a tensor that only its array and window hold */
-
-static PyObject *
-make_elements(PyTypeObject *type, PyObject *args, PyObject *keywords)
-{
-    static const Py_ssize_t sizes[KINDS] = {1, 1, 2, 4, 8, 1, 2, 4, 8, 2, 4, 8, 8, 16};
-    PyObject *address, *shape, *strides;
-    const char *letter;
-    if (!PyArg_ParseTuple(args, "O!sO!O!:Elements", &PyLong_Type, &address, &letter, &PyTuple_Type, &shape,
-                          &PyTuple_Type, &strides))
-        return NULL;
-    int kind = kind_of_letter(letter);
-    void *memory = kind < 0 ? NULL : PyLong_AsVoidPtr(address);
-    if (memory == NULL) {
-        if (!PyErr_Occurred())
-            PyErr_SetString(PyExc_ValueError, "there are no elements at address 0");
-        return NULL;
-    }
-    Py_ssize_t rank = PyTuple_GET_SIZE(shape);
-    if (rank > MOST_AXES || PyTuple_GET_SIZE(strides) != rank) {
-        PyErr_Format(PyExc_ValueError, "%zd axes have %zd strides; at most %d are taken", rank,
-                     PyTuple_GET_SIZE(strides), MOST_AXES);
-        return NULL;
-    }
-    Elements *self = (Elements *)type->tp_alloc(type, 0);
-    if (self == NULL)
-        return NULL;
-    self->memory = memory;
-    self->kind = kind;
-    self->rank = (int)rank;
-    self->itemsize = sizes[kind];
-    for (Py_ssize_t axis = 0; axis < rank; axis++) {
-        self->shape[axis] = PyLong_AsSsize_t(PyTuple_GET_ITEM(shape, axis));
-        self->strides[axis] = PyLong_AsSsize_t(PyTuple_GET_ITEM(strides, axis)) * sizes[kind];
-    }
-    if (PyErr_Occurred())
-        Py_CLEAR(self);
-    return (PyObject *)self;
-}
 
 /* --- the numbers in memory ---------------------------------------------------------------------------------------- */
 
@@ -173,7 +126,7 @@ place_of(const Elements *elements, PyObject *key)
 }
 
 static PyObject *
-read_element(PyObject *self, PyObject *key)
+read_number(PyObject *self, PyObject *key)
 {
     char *place = place_of((Elements *)self, key);
     if (place != NULL)
@@ -197,7 +150,7 @@ write_number(PyObject *self, PyObject *key, PyObject *number)
 }
 
 static PyType_Slot elements_slots[] = {
-    {Py_tp_new, make_elements}, {Py_mp_subscript, read_element}, {Py_mp_ass_subscript, write_number}, {0, NULL}};
+    {Py_tp_new, make_elements}, {Py_mp_subscript, read_number}, {Py_mp_ass_subscript, write_number}, {0, NULL}};
 PyType_Spec elements_spec = {"npdec._native._calls.Elements", sizeof(Elements), 0, Py_TPFLAGS_DEFAULT, elements_slots};
 
 /* The window of an array, a tuple as `npdec._array.elements` makes it, if it is open: NULL if not. Its elements are
@@ -220,19 +173,45 @@ open_window(PyObject *array, Elements **elements)
     return memory == (*elements)->memory ? window : (PyErr_Clear(), NULL); /* else it has other memory now */
 }
 
+/* Whether an array has no window yet, of whose axes a key names all: then its elements are looked at anew. */
+static int
+is_unread(PyObject *array, PyObject *key)
+{
+    if (!PyLong_CheckExact(key) && !PyTuple_CheckExact(key) && !IS_WHOLE(kind_of_type(Py_TYPE(key))))
+        return 0;
+    PyObject *window = SLOT(array, arrays.of_window), *tensor = SLOT(array, arrays.of_tensor);
+    if (window != NULL && PyTuple_GET_ITEM(window, 5) != Py_None)
+        return 0;
+    return tensor != NULL && Py_IS_TYPE(tensor, arrays.tensor)
+        && rank_of(tensor) == (PyTuple_CheckExact(key) ? (long)PyTuple_GET_SIZE(key) : 1);
+}
+
+static PyObject *
+read_element(PyObject *array, PyObject *key)
+{
+    Elements *elements, now;
+    PyObject *window = open_window(array, &elements);
+    if (window == NULL && is_unread(array, key)) {
+        if (open_simply(array))
+            window = open_window(array, &elements);
+        else if (SLOT(array, arrays.of_window) == NULL && look_at(array, &now))
+            window = Py_None, elements = &now;
+    }
+    char *place = window == NULL ? NULL : place_of(elements, key);
+    if (place == NULL)
+        return left_to_python();
+    if (window == Py_None) /* it opens the second time */
+        SLOT(array, arrays.of_window) = Py_NewRef(not_yet);
+    return scalar_of(elements->kind, number_at(elements->kind, place));
+}
+
 static PyObject *
 getitem(PyObject *function, PyObject *const *args, size_t nargsf, PyObject *names)
 {
     if (PyVectorcall_NARGS(nargsf) == 2 && names == NULL && Py_IS_TYPE(args[0], arrays.type) && !is_traced()) {
-        Elements *elements;
-        PyObject *key = args[1], *found = NULL;
-        if (!PySlice_Check(key)) {
-            PyObject *window = open_window(args[0], &elements);
-            char *place = window == NULL ? NULL : place_of(elements, key);
-            if (place != NULL)
-                return scalar_of(elements->kind, number_at(elements->kind, place));
-        }
-        found = part_of(args[0], key);
+        PyObject *key = args[1], *found = PySlice_Check(key) ? NULL : read_element(args[0], key);
+        if (found == NULL && !PyErr_Occurred())
+            found = part_of(args[0], key);
         if (found != NULL || PyErr_Occurred())
             return found;
     }
@@ -259,6 +238,8 @@ write_element(PyObject *array, PyObject *key, PyObject *value)
     Elements *elements;
     char bytes[16];
     PyObject *window = open_window(array, &elements);
+    if (window == NULL && is_unread(array, key) && open_simply(array))
+        window = open_window(array, &elements);
     if (window == NULL || !is_alone(SLOT(array, arrays.of_family)))
         return 0;
     char *place = place_of(elements, key);
@@ -292,7 +273,9 @@ static PyObject *
 setitem(PyObject *function, PyObject *const *args, size_t nargsf, PyObject *names)
 {
     if (PyVectorcall_NARGS(nargsf) == 3 && names == NULL && Py_IS_TYPE(args[0], arrays.type) && !is_traced()) {
-        int done = write_element(args[0], args[1], args[2]);
+        int done = PySlice_Check(args[1]) ? 0 : write_element(args[0], args[1], args[2]);
+        if (!done)
+            done = write_part(args[0], args[1], args[2]);
         if (done)
             return done < 0 ? NULL : Py_NewRef(Py_None);
     }
@@ -314,17 +297,17 @@ references(PyObject *module, PyObject *sample)
 PyObject *
 attach_elements(PyObject *module, PyObject *args)
 {
-    PyObject *get, *set, *slots[3], *increment;
-    PyTypeObject *family, *elements;
+    PyObject *get, *set, *slots[3], *increment, *unopened;
+    PyTypeObject *family;
     Py_ssize_t *const offsets[3] = {&of_limit, &of_mirrors, &of_mixed};
-    if (!PyArg_ParseTuple(args, "OOO!(OOO)O!On:attach_elements", &get, &set, &PyType_Type, &family, &slots[0], &slots[1],
-                          &slots[2], &PyType_Type, &elements, &increment, &unshared))
+    if (!PyArg_ParseTuple(args, "OOO!(OOO)OOn:attach_elements", &get, &set, &PyType_Type, &family, &slots[0], &slots[1],
+                          &slots[2], &increment, &unopened, &unshared))
         return NULL;
     for (int i = 0; i < 3; i++)
         if ((*offsets[i] = offset_of(slots[i])) < 0)
             return NULL;
     Py_XSETREF(family_type, (PyTypeObject *)Py_NewRef(family));
-    Py_XSETREF(elements_type, (PyTypeObject *)Py_NewRef(elements));
     Py_XSETREF(increment_version, Py_NewRef(increment));
+    Py_XSETREF(not_yet, Py_NewRef(unopened));
     return stand_before(get, getitem) < 0 || stand_before(set, setitem) < 0 ? NULL : Py_NewRef(Py_None);
 }

@@ -51,10 +51,17 @@ static PyMethodDef methods[] = {
     {"attach_operator", attach_operator, METH_VARARGS, "attach_operator(function, stem, reflected)"},
     {"attach_arrays", attach_arrays, METH_VARARGS,
      "attach_arrays(class of arrays, torch.Tensor, slots `_t _d _m _w`, class of families, its slot `limit`, "
-     "namespace with `_is_in_torch_dispatch_mode`, getter of `T`)"},
+     "namespace with `_is_in_torch_dispatch_mode`, getter of `T`, {dtype: greatest number that is kept}, "
+     "{dtype: {number: tensor}})"},
+    {"attach_writes", attach_writes, METH_VARARGS,
+     "attach_writes(slots `_ro` of arrays, `mirrors origin mixed` of families, namespace with `_current_level`, "
+     "is_transformed, ContextVar of transforms)"},
     {"attach_elements", attach_elements, METH_VARARGS,
-     "attach_elements(getitem, setitem, class of families, slots `limit mirrors mixed`, Elements, increment_version, "
-     "references of a tensor that nobody else holds)"},
+     "attach_elements(getitem, setitem, class of families, slots `limit mirrors mixed`, increment_version, "
+     "what stands for a window that is not open yet, references of a tensor that only an array and its window hold)"},
+    {"attach_windows", attach_windows, METH_VARARGS,
+     "attach_windows(Elements, {dtype: letter}, slot `_ro`, torch.strided, is_wrapped, use count of a storage, what "
+     "arrays of a dtype take)"},
     {"attach_call", attach_call, METH_VARARGS,
      "attach_call(function, number of operands, {name of what the function uses: what that is})"},
     {"references", references, METH_O, "The references to a tensor that is given in a tuple."},

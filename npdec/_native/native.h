@@ -30,16 +30,49 @@ extern struct arrays {
     PyTypeObject *type, *tensor;                      /* of arrays, and of tensors that carry nothing */
     Py_ssize_t of_tensor, of_dtype, of_family, of_window; /* the slots of arrays */
 } arrays;
+extern struct words {                                 /* attributes of torch's tensors, interned */
+    PyObject *dim, *t, *numel, *dtype, *is_cpu, *requires_grad, *is_contiguous, *untyped_storage, *cdata, *data_ptr,
+        *shape, *stride, *clone, *layout,
+        *is_neg, *is_conj, *is_inference, *storage_offset, *nbytes, *base;
+} words;
+int is_true_of(PyObject *tensor, PyObject *word);     /* whether an attribute is True; 0 for an error, too */
+int is_true_by(PyObject *tensor, PyObject *word);     /* the same of a method */
+int is_followed(void);                                /* whether a transform of torch.func or a tangent is; 1 for an error */
 int is_in_mode(void);                                 /* whether a mode of torch looks at all that is computed */
 PyObject *array_of(PyObject *tensor, PyObject *dtype); /* a new array that has axes; steals the tensor */
+PyObject *family_of(PyObject *array);                 /* made if there is none, borrowed; NULL where that is Python's */
 PyObject *view_of(PyObject *array, PyObject *seen);   /* a view of an array over a tensor, which is stolen; as the next */
+int kind_of_key(PyObject *key);                       /* 1: a view with axes; 2: one that may have none; 0: another key */
 PyObject *part_of(PyObject *array, PyObject *key);    /* the view that a key chooses, or NULL without an error */
-int has_axes(PyObject *tensor);                       /* 0 for an error, too */
+PyObject *kept_number(PyObject *number, PyObject *dtype); /* the tensor that is kept of it, borrowed, or NULL */
+long rank_of(PyObject *tensor);                       /* 0 or less for an error, too */
+int names_part(PyObject *tensor, PyObject *key);      /* whether a key chooses a view that has axes; 0 for other keys */
 PyObject *left_to_python(void);                       /* NULL, with no error but an interrupt: Python meets it again */
 PyObject *attach_arrays(PyObject *module, PyObject *args);
 
+/* writes.c */
+int is_free(PyObject *array);                         /* whether a write into its tensor is all; 0 for an error, too */
+PyObject *written_tensor(PyObject *array);            /* its tensor, if it has no graph, borrowed, or NULL */
+int are_apart(PyObject *a, PyObject *b);              /* whether two tensors have memory of their own each */
+int write_part(PyObject *array, PyObject *key, PyObject *value);
+PyObject *attach_writes(PyObject *module, PyObject *args);
+
 /* calls.c */
 PyObject *attach_call(PyObject *module, PyObject *args);
+
+/* windows.c */
+#define MOST_AXES 64
+typedef struct {
+    PyObject_HEAD
+    char *memory;
+    int kind, rank;
+    Py_ssize_t itemsize, shape[MOST_AXES], strides[MOST_AXES]; /* the strides in bytes */
+} Elements;
+extern PyTypeObject *elements_type;
+PyObject *make_elements(PyTypeObject *type, PyObject *args, PyObject *keywords);
+int look_at(PyObject *array, Elements *elements);     /* where the elements of an array lie now; 0 where not in memory */
+int open_simply(PyObject *array);                     /* open the window of one that has its memory alone; 0 if not */
+PyObject *attach_windows(PyObject *module, PyObject *args);
 
 /* elements.c */
 PyObject *attach_elements(PyObject *module, PyObject *args);

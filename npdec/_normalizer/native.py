@@ -7,11 +7,12 @@ from types import FunctionType
 from typing import Any
 
 import torch
+from torch.autograd import forward_ad
 from torch.utils import _python_dispatch as _dispatch
 
-from npdec._array import fp_state, wrap
-from npdec._array.element_memory import LETTERS
-from npdec._array.elements import ElementAccess, sample_array
+from npdec._array import fp_state, transforms, wrap
+from npdec._array.element_memory import LETTERS, taken_by
+from npdec._array.elements import NOT_YET, ElementAccess, sample_array
 from npdec._array.family import Family
 from npdec._array.methods import ArrayMethods
 from npdec._core.base import NDArrayBase
@@ -21,11 +22,12 @@ from npdec._impl._by_numpy import MANY
 from npdec._native import calls
 from npdec._normalizer.number_operators import BETWEEN
 from npdec._normalizer.ufunc import ufunc
+from npdec._torch.functorch import is_transformed, is_wrapped
 
 __all__ = ["attach_native"]
 
 # What is the same for all calls of ufuncs.
-_SHARED = {"wrap": wrap.wrap, "most": MANY, "keeps": _promotion.KEEPS, "kept": _promotion.KEPT}
+_SHARED = {"wrap": wrap.wrap, "most": MANY}
 
 
 def attach_native(ufuncs: Iterable[ufunc]) -> None:
@@ -36,7 +38,7 @@ def attach_native(ufuncs: Iterable[ufunc]) -> None:
     _attach_arrays()
     for function in ufuncs:
         _attach_call(type(function).__call__, function, 1)
-    for name, operator in vars(ArrayMethods).items():
+    for name, operator in [*vars(ArrayMethods).items(), *vars(wrap.ARRAY).items()]:
         scope = operator.__globals__ if isinstance(operator, FunctionType) else {}
         if "_kept" in scope:
             _attach_operator(operator, scope)
@@ -57,17 +59,22 @@ def _attach_scalars() -> None:
 def _attach_arrays() -> None:
     slots = tuple(vars(NDArrayBase)[name] for name in ("_t", "_d", "_m", "_w"))
     limit, transpose = vars(Family)["limit"], vars(ArrayMethods)["T"].fget
-    calls.attach_arrays(wrap.ARRAY, torch.Tensor, slots, Family, limit, vars(_dispatch), transpose)
+    kept = _promotion.KEEPS, _promotion.KEPT
+    calls.attach_arrays(wrap.ARRAY, torch.Tensor, slots, Family, limit, vars(_dispatch), transpose, *kept)
+    slots = vars(NDArrayBase)["_ro"], *(vars(Family)[name] for name in ("mirrors", "origin", "mixed"))
+    calls.attach_writes(slots, vars(forward_ad), is_transformed, transforms.current)
     sample = sample_array()
     calls.attach_elements(
         ElementAccess.__getitem__,
         ElementAccess.__setitem__,
         Family,
         tuple(vars(Family)[name] for name in ("limit", "mirrors", "mixed")),
-        calls.Elements,
         torch._C._increment_version,
+        NOT_YET,
         calls.references(sample._w),
     )
+    of_memory = torch.strided, is_wrapped, torch._C._storage_Use_Count, taken_by
+    calls.attach_windows(calls.Elements, LETTERS, vars(NDArrayBase)["_ro"], *of_memory)
 
 
 def _attach_call(called: Any, function: ufunc, skipped: int) -> None:
@@ -102,8 +109,9 @@ def _attach_operator(operator: FunctionType, scope: dict[str, Any]) -> None:
         "dtypes": scope["_arrays"],
         "many": scope["_many"],
         "result": torch.bool if operator.__name__.strip("_") in ("lt", "le", "gt", "ge", "eq", "ne") else None,
-        "numbers": scope["_numbers"],
-        "keeps": scope["_keeps"],
+        "numbers": scope["_numbers"] if scope["_keeps"] else {},
         "hosts": {cls: cls._torch_dtype for cls in scope["_hosts"]},
     }
+    if "_is_free" in scope:  # in place
+        names["apart"] = scope["_complex"]
     calls.attach_call(operator, 2, 0, _SHARED | names)

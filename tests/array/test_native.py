@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+import torch
 
 import npdec as np
 from dtype_cases import DTYPES
@@ -223,6 +224,92 @@ def test_many_elements_are_computed_as_without_it() -> None:
     for call in (operator.add, operator.lt, np.maximum, operator.mod):
         for given in ((x, x), (y, y), (x, 2.0), (y, 3)):
             np.testing.assert_array_equal(call(*given), in_python_value(call, *given))
+
+
+# What is written, by an array of the same memory that is written into.
+GIVEN: list[Callable[[Any], Any]] = [
+    lambda x: 1.5,
+    lambda x: -0.0,
+    lambda x: 3,
+    lambda x: 2**60,
+    lambda x: np.float64(2.5),
+    lambda x: np.int64(2),
+    lambda x: np.float32(2.5),
+    lambda x: 1j,
+    lambda x: True,
+    lambda x: [1.0, 2.0],
+    lambda x: x[1:],
+    lambda x: x[::-1],
+    lambda x: x,
+    lambda x: x.copy(),
+    lambda x: x[..., :1] * 2,
+    lambda x: np.arange(3).astype(x.dtype),
+    lambda x: np.arange(3.0, dtype=np.float32),
+    lambda x: np.zeros((7, 7), x.dtype),
+    lambda x: np.decompose(np.arange(3.0)),
+    lambda x: None,
+]
+
+
+@native
+@pytest.mark.parametrize("dtype", ["bool", "int32", "int64", "uint8", "float32", "float64", "complex128"])
+def test_writes_of_parts(dtype: str) -> None:
+    def write(layout: Callable[[Any], Any], key: Any, given: Callable[[Any], Any]) -> Any:
+        whole = np.arange(6).astype(dtype)
+        x = layout(whole)
+        for _ in range(2):
+            x[key] = given(x)
+        return whole.tolist(), x.tolist(), x._t._version
+
+    for layout, key, given in some(itertools.product(LAYOUTS, [*SLICES, *KEYS], GIVEN)):
+        with np.errstate(all="ignore"):
+            assert told(write, layout, key, given) == in_python(write, layout, key, given), (key, given)
+
+
+@native
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_operators_in_place(dtype: str) -> None:
+    def write(layout: Callable[[Any], Any], method: Any, given: Callable[[Any], Any]) -> Any:
+        whole = np.arange(6).astype(dtype)
+        x = layout(whole)
+        same = [method(x, given(x)) is x for _ in range(2)]
+        return same, whole.tolist(), x.tolist(), x._t._version
+
+    methods = [getattr(np.ndarray, f"__i{stem}__") for stem in STEMS if hasattr(np.ndarray, f"__i{stem}__")]
+    for layout, method, given in some(itertools.product(LAYOUTS, methods, GIVEN)):
+        with np.errstate(all="ignore"):
+            assert told(write, layout, method, given) == in_python(write, layout, method, given), (method, given)
+
+
+@native
+@pytest.mark.parametrize("write", [lambda x: x.__setitem__(slice(1, None), 2.0), lambda x: x.__iadd__(2.0)])
+def test_writes_are_seen(write: Callable[[Any], Any]) -> None:
+    """By those who look at the memory in another way, and by autograd."""
+    x = np.arange(4.0)
+    behind = x[::-1]
+    write(x), write(x)
+    assert behind.tolist() == x.tolist()[::-1]
+    leaf = torch.zeros(3, dtype=torch.float64, requires_grad=True)
+    y = np.asarray(leaf * 1)
+    write(y)
+    assert y.tensor.requires_grad
+    frozen = np.arange(3.0)
+    frozen.flags.writeable = False
+    with pytest.raises(ValueError, match="read-only"):
+        write(frozen)
+    z = np.decompose(np.arange(3.0), baseline=0.0)
+    write(z)
+    assert (z.tensor.value == z.tensor.residual + z.tensor.components.sum(0)).all()
+    saved = torch.ones(3, dtype=torch.float64, requires_grad=True)
+    w = np.ones(3)
+    product = saved * w.tensor
+    write(w)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        product.sum().backward()
+    with torch.autograd.forward_ad.dual_level():
+        v = np.zeros(3)
+        write(v)
+    assert v.tolist() in ([0.0, 2.0, 2.0], [2.0] * 3)
 
 
 def in_python_value(call: Callable[..., Any], *args: Any) -> Any:

@@ -1,0 +1,137 @@
+/* Writes into plain arrays: of an array or a number where slices say, and by operators in place. What
+ * `npdec._array.ordinary_writes` and the operators say in Python, where one call of torch's is all of it. */
+#include "native.h"
+
+static Py_ssize_t of_reason, of_mirrors, of_origin, of_mixed;
+static PyObject *transformed, *tangents, *level, *transform;
+
+int
+is_followed(void)
+{
+    PyObject *found = PyDict_GetItemWithError(tangents, level);
+    if (found == NULL || !PyLong_CheckExact(found) || PyLong_AsLong(found) >= 0)
+        return 1;
+    found = PyObject_CallNoArgs(transformed);
+    int is = found != Py_False;
+    Py_XDECREF(found);
+    return is;
+}
+
+int
+is_free(PyObject *array)
+{
+    PyObject *reason = SLOT(array, of_reason), *family = SLOT(array, arrays.of_family), *found = NULL;
+    if ((reason != NULL && reason != Py_None) || family == NULL)
+        return 0;
+    if (family != Py_None) {
+        PyObject *mirrors = SLOT(family, of_mirrors);
+        if (mirrors == NULL || !PyList_CheckExact(mirrors) || PyList_GET_SIZE(mirrors) != 0
+            || SLOT(family, of_origin) != Py_None || SLOT(family, of_mixed) != Py_False)
+            return 0;
+    }
+    if (PyContextVar_Get(transform, NULL, &found) < 0 || found == NULL)
+        return 0;
+    int is_set = found != Py_None;
+    Py_DECREF(found);
+    return !is_set && !is_followed();
+}
+
+PyObject *
+written_tensor(PyObject *array)
+{
+    PyObject *tensor = SLOT(array, arrays.of_tensor);
+    return tensor != NULL && Py_IS_TYPE(tensor, arrays.tensor) && !is_true_of(tensor, words.requires_grad) ? tensor : NULL;
+}
+
+static PyObject *
+storage_of(PyObject *tensor)
+{
+    PyObject *found = PyObject_CallMethodNoArgs(tensor, words.untyped_storage);
+    PyObject *its = found == NULL ? NULL : PyObject_GetAttr(found, words.cdata);
+    Py_XDECREF(found);
+    return its;
+}
+
+int
+are_apart(PyObject *a, PyObject *b)
+{
+    PyObject *one = storage_of(a), *other = one == NULL ? NULL : storage_of(b);
+    int apart = other != NULL && PyObject_RichCompareBool(one, other, Py_NE) == 1;
+    Py_XDECREF(one);
+    Py_XDECREF(other);
+    return apart;
+}
+
+/* Whether two tensors have an equal property, found by a method or attribute. */
+static int
+are_equal(PyObject *a, PyObject *b, PyObject *word, int is_method)
+{
+    PyObject *one = is_method ? PyObject_CallMethodNoArgs(a, word) : PyObject_GetAttr(a, word);
+    PyObject *other = one == NULL ? NULL : is_method ? PyObject_CallMethodNoArgs(b, word) : PyObject_GetAttr(b, word);
+    int equal = other != NULL && PyObject_RichCompareBool(one, other, Py_EQ) == 1;
+    Py_XDECREF(one);
+    Py_XDECREF(other);
+    return equal;
+}
+
+/* Whether the elements that a key chooses of a tensor are just those of another tensor. */
+static int
+is_part(PyObject *tensor, PyObject *key, PyObject *other)
+{
+    PyObject *part = PyObject_GetItem(tensor, key);
+    int is = part != NULL && are_equal(part, other, words.data_ptr, 1) && are_equal(part, other, words.shape, 0)
+        && are_equal(part, other, words.stride, 1);
+    Py_XDECREF(part);
+    return is;
+}
+
+/* 1 where it is written, 0 where that is left to Python, -1 where an error was raised. */
+int
+write_part(PyObject *array, PyObject *key, PyObject *value)
+{
+    PyObject *tensor = written_tensor(array), *dtype = SLOT(array, arrays.of_dtype), *given = NULL;
+    if (tensor == NULL || !names_part(tensor, key) || is_in_mode() || !is_free(array))
+        return left_to_python(), PyErr_Occurred() ? -1 : 0;
+    if (Py_IS_TYPE(value, arrays.type)) {
+        given = SLOT(value, arrays.of_dtype) == dtype ? Py_XNewRef(written_tensor(value)) : NULL;
+        if (given != NULL && !are_apart(tensor, given)) {
+            if (is_part(tensor, key, given)) { /* x[key] += y, which has written the view */
+                Py_DECREF(given);
+                return 1;
+            }
+            Py_SETREF(given, PyObject_CallMethodNoArgs(given, words.clone));
+        }
+    }
+    else {
+        int kind = kind_of_type(Py_TYPE(value));
+        if (kind == FLOAT64 || kind == INT64)
+            value = number_of(value, kind);
+        if (value != NULL && (PyFloat_CheckExact(value) || PyLong_CheckExact(value)) && !is_watching()
+            && is_true_of(tensor, words.is_cpu))
+            given = Py_XNewRef(kept_number(value, dtype));
+    }
+    if (given == NULL)
+        return left_to_python(), PyErr_Occurred() ? -1 : 0;
+    int failed = PyObject_SetItem(tensor, key, given);
+    Py_DECREF(given);
+    left_to_python(); /* torch looks at shapes first: nothing was written */
+    return PyErr_Occurred() ? -1 : !failed;
+}
+
+PyObject *
+attach_writes(PyObject *module, PyObject *args)
+{
+    PyObject *slots[4], *namespace, *is_transformed, *variable;
+    Py_ssize_t *const offsets[4] = {&of_reason, &of_mirrors, &of_origin, &of_mixed};
+    if (!PyArg_ParseTuple(args, "(OOOO)O!OO!:attach_writes", &slots[0], &slots[1], &slots[2], &slots[3], &PyDict_Type,
+                          &namespace, &is_transformed, &PyContextVar_Type, &variable))
+        return NULL;
+    for (int i = 0; i < 4; i++)
+        if ((*offsets[i] = offset_of(slots[i])) < 0)
+            return NULL;
+    Py_XSETREF(tangents, Py_NewRef(namespace));
+    Py_XSETREF(transformed, Py_NewRef(is_transformed));
+    Py_XSETREF(transform, Py_NewRef(variable));
+    Py_XSETREF(level, PyUnicode_InternFromString("_current_level"));
+    Py_RETURN_NONE;
+}
