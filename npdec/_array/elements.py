@@ -52,11 +52,12 @@ def _open(array: Any) -> tuple[Any, ...]:
     window, found = _SHUT, memory_of(tensor, dtype)
     if found is not None and _is_private(array, tensor):
         taken = {} if getattr(array, "_ro", None) is not None else taken_by(dtype)
-        if calls is None:
+        rank = len(tensor.shape)
+        if calls is None or rank > calls.MOST_AXES:
             items = items_of(tensor, dtype, *found)
         else:
             items = calls.Elements(found[0], LETTERS[dtype], tuple(tensor.shape), tensor.stride())
-        window = (tensor, tensor.data_ptr, found[0], items, SCALARS[dtype], len(tensor.shape), (taken, (tensor,)))
+        window = (tensor, tensor.data_ptr, found[0], items, SCALARS[dtype], rank, (taken, (tensor,)))
     array._w = window
     return window
 

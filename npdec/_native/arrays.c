@@ -223,9 +223,9 @@ attach_arrays(PyObject *module, PyObject *args)
     PyObject *slots[5], *namespace, *transposing, *greatest, *numbers;
     Py_ssize_t *const offsets[5] = {
         &arrays.of_tensor, &arrays.of_dtype, &arrays.of_family, &arrays.of_window, &of_limit};
-    if (!PyArg_ParseTuple(args, "O!O!(OOOO)O!OO!OO!O!:attach_arrays", &PyType_Type, &array, &PyType_Type, &tensor, &slots[0],
-                          &slots[1], &slots[2], &slots[3], &PyType_Type, &family, &slots[4], &PyDict_Type, &namespace, &transposing,
-                          &PyDict_Type, &greatest, &PyDict_Type, &numbers))
+    if (!PyArg_ParseTuple(args, "O!O!(OOOO)O!OO!OO!O!:attach_arrays", &PyType_Type, &array, &PyType_Type, &tensor,
+                          &slots[0], &slots[1], &slots[2], &slots[3], &PyType_Type, &family, &slots[4], &PyDict_Type,
+                          &namespace, &transposing, &PyDict_Type, &greatest, &PyDict_Type, &numbers))
         return NULL;
     for (int i = 0; i < 5; i++)
         if ((*offsets[i] = offset_of(slots[i])) < 0)

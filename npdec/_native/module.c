@@ -78,7 +78,8 @@ PyInit__calls(void)
 {
     PyObject *module = PyModule_Create(&definition);
     PyObject *elements = module == NULL ? NULL : PyType_FromSpec(&elements_spec);
-    if (elements == NULL || PyModule_AddObjectRef(module, "Elements", elements) < 0) {
+    if (elements == NULL || PyModule_AddObjectRef(module, "Elements", elements) < 0
+        || PyModule_AddIntMacro(module, MOST_AXES) < 0) {
         Py_XDECREF(elements);
         Py_XDECREF(module);
         return NULL;

@@ -21,8 +21,14 @@ int kind_of_letter(const char *letter);               /* of a dtype's letter, or
 PyTypeObject *type_of_kind(int kind);
 PyObject *number_of(PyObject *scalar, int kind);      /* borrowed; NULL, without an error, where a scalar has none */
 PyObject *scalar_of(int kind, PyObject *number);      /* steals the number, and takes NULL for an error */
+extern PyObject *bools[2];                            /* np.False_ and np.True_ */
+int as_double(PyObject *number, double *found);       /* nearest to a float or an integer; 0 where there is none */
+int rounded(int kind, double *number);                /* to a dtype; 0 where a finite one leaves its range */
+int in_range(int kind, PyObject *number);             /* whether an integer is one of the dtype's */
 int is_watching(void);                                /* whether somebody looks for floating-point errors */
 PyObject *attach_scalars(PyObject *module, PyObject *args);
+
+/* operators.c */
 PyObject *attach_operator(PyObject *module, PyObject *args);
 
 /* arrays.c */
@@ -32,17 +38,16 @@ extern struct arrays {
 } arrays;
 extern struct words {                                 /* attributes of torch's tensors, interned */
     PyObject *dim, *t, *numel, *dtype, *is_cpu, *requires_grad, *is_contiguous, *untyped_storage, *cdata, *data_ptr,
-        *shape, *stride, *clone, *layout,
-        *is_neg, *is_conj, *is_inference, *storage_offset, *nbytes, *base;
+        *shape, *stride, *clone, *layout, *is_neg, *is_conj, *is_inference, *storage_offset, *nbytes, *base;
 } words;
 int is_true_of(PyObject *tensor, PyObject *word);     /* whether an attribute is True; 0 for an error, too */
 int is_true_by(PyObject *tensor, PyObject *word);     /* the same of a method */
-int is_followed(void);                                /* whether a transform of torch.func or a tangent is; 1 for an error */
+int is_followed(void);                                /* whether torch.func or a tangent follows; 1 for an error */
 int is_in_mode(void);                                 /* whether a mode of torch looks at all that is computed */
 PyObject *array_of(PyObject *tensor, PyObject *dtype); /* a new array that has axes; steals the tensor */
 PyObject *family_of(PyObject *array);                 /* made if there is none, borrowed; NULL where that is Python's */
-PyObject *view_of(PyObject *array, PyObject *seen);   /* a view of an array over a tensor, which is stolen; as the next */
-int kind_of_key(PyObject *key);                       /* 1: a view with axes; 2: one that may have none; 0: another key */
+PyObject *view_of(PyObject *array, PyObject *seen);   /* over a tensor, which is stolen; as the next */
+int kind_of_key(PyObject *key);                       /* 1: a view with axes, 2: perhaps with none, 0: another */
 PyObject *part_of(PyObject *array, PyObject *key);    /* the view that a key chooses, or NULL without an error */
 PyObject *kept_number(PyObject *number, PyObject *dtype); /* the tensor that is kept of it, borrowed, or NULL */
 long rank_of(PyObject *tensor);                       /* 0 or less for an error, too */
@@ -61,7 +66,7 @@ PyObject *attach_writes(PyObject *module, PyObject *args);
 PyObject *attach_call(PyObject *module, PyObject *args);
 
 /* windows.c */
-#define MOST_AXES 64
+#define MOST_AXES 8 /* of arrays with more, elements are Python's */
 typedef struct {
     PyObject_HEAD
     char *memory;
@@ -70,7 +75,7 @@ typedef struct {
 } Elements;
 extern PyTypeObject *elements_type;
 PyObject *make_elements(PyTypeObject *type, PyObject *args, PyObject *keywords);
-int look_at(PyObject *array, Elements *elements);     /* where the elements of an array lie now; 0 where not in memory */
+int look_at(PyObject *array, Elements *elements);     /* where they lie now; 0 where not just in memory */
 int open_simply(PyObject *array);                     /* open the window of one that has its memory alone; 0 if not */
 PyObject *attach_windows(PyObject *module, PyObject *args);
 

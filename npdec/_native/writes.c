@@ -40,7 +40,8 @@ PyObject *
 written_tensor(PyObject *array)
 {
     PyObject *tensor = SLOT(array, arrays.of_tensor);
-    return tensor != NULL && Py_IS_TYPE(tensor, arrays.tensor) && !is_true_of(tensor, words.requires_grad) ? tensor : NULL;
+    int is_plain = tensor != NULL && Py_IS_TYPE(tensor, arrays.tensor);
+    return is_plain && !is_true_of(tensor, words.requires_grad) ? tensor : NULL;
 }
 
 static PyObject *

@@ -1,0 +1,248 @@
+/* Operators of scalars on the host: what `npdec._normalizer.number_operators` says in Python, for the same cases. */
+#include "native.h"
+#include <float.h>
+#include <math.h>
+
+static int
+is_pythons(PyObject *other)
+{
+    return PyFloat_CheckExact(other) || PyLong_CheckExact(other) || PyBool_Check(other);
+}
+
+enum stem { ADD, SUB, MUL, TRUEDIV, FLOORDIV, MOD, AND, OR, XOR, LSHIFT, RSHIFT, LT, LE, GT, GE, EQ, NE, NEG, POS, ABS,
+            STEMS };
+static const char *const NAMES[STEMS] = {"add", "sub", "mul", "truediv", "floordiv", "mod", "and", "or", "xor",
+    "lshift", "rshift", "lt", "le", "gt", "ge", "eq", "ne", "neg", "pos", "abs"};
+static const binaryfunc WHOLE[RSHIFT + 1] = {PyNumber_Add, PyNumber_Subtract, PyNumber_Multiply, NULL,
+    PyNumber_FloorDivide, PyNumber_Remainder, PyNumber_And, PyNumber_Or, PyNumber_Xor, PyNumber_Lshift,
+    PyNumber_Rshift};
+static const int COMPARED[] = {[LT] = Py_LT, [LE] = Py_LE, [GT] = Py_GT, [GE] = Py_GE, [EQ] = Py_EQ, [NE] = Py_NE};
+
+/* The scalar of a number that may be a floating-point error: NULL, without an error, where that may be of interest. */
+static PyObject *
+checked(int kind, double number)
+{
+    static const double tiny[KINDS] = {[FLOAT16] = 0x1p-14, [FLOAT32] = FLT_MIN, [FLOAT64] = DBL_MIN};
+    static const double most[KINDS] = {[FLOAT16] = 65504, [FLOAT32] = FLT_MAX, [FLOAT64] = DBL_MAX};
+    double size = fabs(number);
+    if (!(size >= tiny[kind] && size <= most[kind]) && is_watching())
+        return NULL;
+    return scalar_of(kind, PyFloat_FromDouble(number));
+}
+
+static PyObject *
+compared(enum stem stem, double a, double b)
+{
+    int found = stem == LT ? a < b : stem == LE ? a <= b : stem == GT ? a > b : stem == GE ? a >= b
+              : stem == EQ ? a == b : a != b;
+    return Py_NewRef(bools[found]);
+}
+
+/* Between floats of a kind. NULL, here and below, leaves it to Python, and nothing is raised. */
+static PyObject *
+of_floats(enum stem stem, int kind, double a, double b)
+{
+    double found;
+    switch (stem) {
+    case ADD: found = a + b; break;
+    case SUB: found = a - b; break;
+    case MUL: found = a * b; break;
+    case TRUEDIV:
+        if (b == 0)
+            return NULL;
+        found = a / b;
+        break;
+    case FLOORDIV: case MOD: {
+        PyObject *x, *y, *of = NULL;
+        if (kind != FLOAT64 || b == 0)
+            return NULL;
+        x = PyFloat_FromDouble(a);
+        y = PyFloat_FromDouble(b);
+        if (x != NULL && y != NULL)
+            of = WHOLE[stem](x, y);
+        Py_XDECREF(x);
+        Py_XDECREF(y);
+        if (of == NULL)
+            return PyErr_Clear(), NULL;
+        found = PyFloat_AS_DOUBLE(of);
+        Py_DECREF(of);
+        break;
+    }
+    case LT: case LE: case GT: case GE: case EQ: case NE:
+        return compared(stem, a, b);
+    default:
+        return NULL;
+    }
+    return rounded(kind, &found) ? checked(kind, found) : NULL;
+}
+
+static PyObject *
+of_integers(enum stem stem, int kind, PyObject *a, PyObject *b)
+{
+    if (stem >= LT) {
+        int found = PyObject_RichCompareBool(a, b, COMPARED[stem]);
+        return found < 0 ? (PyErr_Clear(), NULL) : Py_NewRef(bools[found]);
+    }
+    if (stem == TRUEDIV) {
+        double x, y;
+        return as_double(a, &x) && as_double(b, &y) ? of_floats(stem, FLOAT64, x, y) : NULL;
+    }
+    if (stem == LSHIFT || stem == RSHIFT) {
+        static const int bits[KINDS] = {[INT8] = 8, [INT16] = 16, [INT32] = 32, [INT64] = 64, [UINT8] = 8,
+            [UINT16] = 16, [UINT32] = 32, [UINT64] = 64};
+        long by = PyLong_AsLong(b);
+        if (by < 0 || by >= bits[kind])
+            return PyErr_Clear(), NULL;
+    }
+    PyObject *found = WHOLE[stem](a, b);
+    if (found == NULL)
+        return PyErr_Clear(), NULL;
+    if (PyBool_Check(found)) { /* of two of Python's */
+        PyObject *number = PyLong_FromLong(found == Py_True);
+        Py_SETREF(found, number);
+    }
+    if (found != NULL && in_range(kind, found))
+        return scalar_of(kind, found);
+    Py_XDECREF(found);
+    return NULL;
+}
+
+static int
+as_complex(int kind, PyObject *number, Py_complex *found)
+{
+    if (PyComplex_Check(number))
+        *found = ((PyComplexObject *)number)->cval;
+    else {
+        found->imag = 0;
+        if (!as_double(number, &found->real))
+            return 0;
+    }
+    return kind == COMPLEX128 || (rounded(FLOAT32, &found->real) && rounded(FLOAT32, &found->imag));
+}
+
+static PyObject *
+of_complex(enum stem stem, int kind, PyObject *x, PyObject *y)
+{
+    Py_complex a, b;
+    if (!as_complex(kind, x, &a) || !as_complex(kind, y, &b))
+        return NULL;
+    if (stem == EQ || stem == NE)
+        return Py_NewRef(bools[(a.real == b.real && a.imag == b.imag) == (stem == EQ)]);
+    if ((stem != ADD && stem != SUB) || is_watching())
+        return NULL;
+    a.real = stem == ADD ? a.real + b.real : a.real - b.real;
+    a.imag = stem == ADD ? a.imag + b.imag : a.imag - b.imag;
+    if (kind == COMPLEX64 && !(rounded(FLOAT32, &a.real) && rounded(FLOAT32, &a.imag)))
+        return NULL;
+    return scalar_of(kind, PyComplex_FromCComplex(a));
+}
+
+static PyObject *
+between(enum stem stem, PyObject *self, PyObject *other, int reflected)
+{
+    int kind = kind_of_type(Py_TYPE(self));
+    PyObject *a = kind < 0 ? NULL : number_of(self, kind), *b = NULL;
+    if (a == NULL)
+        return NULL;
+    if (Py_IS_TYPE(other, Py_TYPE(self)))
+        b = number_of(other, kind);
+    else if (is_pythons(other) || (IS_COMPLEX(kind) && PyComplex_CheckExact(other))) {
+        b = other;
+        if (IS_WHOLE(kind) && (PyFloat_Check(b) || (stem < LT && !in_range(kind, b))))
+            return NULL;
+    }
+    else if (stem < LT && !IS_COMPLEX(kind) && kind != BOOL) { /* what two dtypes promote to, if that is float64 */
+        int with = kind_of_type(Py_TYPE(other));
+        if (with <= BOOL || IS_COMPLEX(with) || (kind != FLOAT64 && with != FLOAT64) || stem > MOD)
+            return NULL;
+        b = number_of(other, with);
+        kind = FLOAT64;
+    }
+    if (b == NULL || kind == BOOL)
+        return NULL;
+    if (reflected) {
+        PyObject *first = b;
+        b = a;
+        a = first;
+    }
+    if (IS_COMPLEX(kind))
+        return of_complex(stem, kind, a, b);
+    if (IS_WHOLE(kind))
+        return of_integers(stem, kind, a, b);
+    double x, y;
+    if (!as_double(a, &x) || !as_double(b, &y) || !rounded(kind, &x) || !rounded(kind, &y))
+        return NULL;
+    return of_floats(stem, kind, x, y);
+}
+
+static PyObject *
+alone(enum stem stem, PyObject *self)
+{
+    int kind = kind_of_type(Py_TYPE(self));
+    PyObject *a = kind <= BOOL ? NULL : number_of(self, kind);
+    if (a == NULL)
+        return NULL;
+    if (IS_REAL(kind) ? !PyFloat_Check(a) : IS_COMPLEX(kind) ? !PyComplex_Check(a) : !PyLong_Check(a))
+        return NULL;
+    if (stem == POS)
+        return scalar_of(kind, Py_NewRef(a));
+    if (IS_WHOLE(kind)) {
+        PyObject *found = stem == NEG ? PyNumber_Negative(a) : PyNumber_Absolute(a);
+        if (found != NULL && in_range(kind, found))
+            return scalar_of(kind, found);
+        Py_XDECREF(found);
+        return PyErr_Clear(), NULL;
+    }
+    if (!IS_REAL(kind))
+        return NULL;
+    double number = PyFloat_AS_DOUBLE(a);
+    return scalar_of(kind, PyFloat_FromDouble(stem == NEG ? -number : fabs(number)));
+}
+
+/* --- the functions that these stand before ------------------------------------------------------------------------ */
+
+#define BETWEEN(STEM, name, reflected) \
+    static PyObject *name(PyObject *function, PyObject *const *args, size_t nargsf, PyObject *names) \
+    { \
+        if (PyVectorcall_NARGS(nargsf) == 2 && names == NULL && !is_traced()) { \
+            PyObject *found = between(STEM, args[0], args[1], reflected); \
+            if (found != NULL || PyErr_Occurred()) \
+                return found; \
+        } \
+        return go_on(function, args, nargsf, names); \
+    }
+#define BOTH(STEM, name) BETWEEN(STEM, name, 0) BETWEEN(STEM, r##name, 1)
+#define ALONE(STEM, name) \
+    static PyObject *name(PyObject *function, PyObject *const *args, size_t nargsf, PyObject *names) \
+    { \
+        if (PyVectorcall_NARGS(nargsf) == 1 && names == NULL && !is_traced()) { \
+            PyObject *found = alone(STEM, args[0]); \
+            if (found != NULL || PyErr_Occurred()) \
+                return found; \
+        } \
+        return go_on(function, args, nargsf, names); \
+    }
+
+BOTH(ADD, add) BOTH(SUB, sub) BOTH(MUL, mul) BOTH(TRUEDIV, truediv) BOTH(FLOORDIV, floordiv) BOTH(MOD, mod)
+BOTH(AND, and_) BOTH(OR, or_) BOTH(XOR, xor_) BOTH(LSHIFT, lshift) BOTH(RSHIFT, rshift)
+BETWEEN(LT, lt, 0) BETWEEN(LE, le, 0) BETWEEN(GT, gt, 0) BETWEEN(GE, ge, 0) BETWEEN(EQ, eq, 0) BETWEEN(NE, ne, 0)
+ALONE(NEG, neg) ALONE(POS, pos) ALONE(ABS, abs_)
+
+static const vectorcallfunc ORDINARY[STEMS][2] = {{add, radd}, {sub, rsub}, {mul, rmul}, {truediv, rtruediv},
+    {floordiv, rfloordiv}, {mod, rmod}, {and_, rand_}, {or_, ror_}, {xor_, rxor_}, {lshift, rlshift},
+    {rshift, rrshift}, {lt, NULL}, {le, NULL}, {gt, NULL}, {ge, NULL}, {eq, NULL}, {ne, NULL}, {neg, NULL},
+    {pos, NULL}, {abs_, NULL}};
+
+PyObject *
+attach_operator(PyObject *module, PyObject *args)
+{
+    PyObject *function;
+    const char *stem;
+    int reflected;
+    if (!PyArg_ParseTuple(args, "Osp:attach_operator", &function, &stem, &reflected))
+        return NULL;
+    for (int i = 0; i < STEMS; i++)
+        if (strcmp(stem, NAMES[i]) == 0 && ORDINARY[i][reflected] != NULL)
+            return stand_before(function, ORDINARY[i][reflected]) < 0 ? NULL : Py_NewRef(Py_True);
+    Py_RETURN_FALSE;
+}
