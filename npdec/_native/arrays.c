@@ -5,7 +5,8 @@
 
 struct arrays arrays;
 struct words words;
-static Py_ssize_t of_limit;
+static Py_ssize_t of_limit, of_most, of_origin; /* slots of families */
+static Py_ssize_t of_reason;                    /* of arrays */
 static PyTypeObject *family_type;
 static PyObject *modes, *in_mode;
 static PyObject *keeps, *kept; /* {dtype: how great a number is kept}, {dtype: {number: tensor}} */
@@ -61,6 +62,8 @@ kind_of_key(PyObject *key)
 {
     if (PyLong_CheckExact(key))
         return 2;
+    if (key == Py_Ellipsis)
+        return 1;
     if (PySlice_Check(key)) {
         PyObject *step = ((PySliceObject *)key)->step;
         if (step == Py_None)
@@ -70,9 +73,12 @@ kind_of_key(PyObject *key)
     }
     if (!PyTuple_CheckExact(key))
         return 0;
-    int found = 2, kind;
+    int found = 2, dots = 0;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(key); i++) {
-        if (PyTuple_CheckExact(PyTuple_GET_ITEM(key, i)) || (kind = kind_of_key(PyTuple_GET_ITEM(key, i))) == 0)
+        PyObject *item = PyTuple_GET_ITEM(key, i);
+        int kind = PyTuple_CheckExact(item) ? 0 : kind_of_key(item);
+        dots += item == Py_Ellipsis;
+        if (kind == 0 || dots > 1)
             return 0;
         if (kind == 1)
             found = 1;
@@ -136,19 +142,33 @@ family_of(PyObject *array)
     return family;
 }
 
+/* Whether a view of an array can just join its family: else Python prunes that, or looks what stands for what. */
+static int
+can_join(PyObject *family)
+{
+    PyObject *limit = family == NULL ? NULL : SLOT(family, of_limit);
+    if (limit == NULL || !PyLong_CheckExact(limit))
+        return 0;
+    if (PyLong_AsSsize_t(limit) < 0 && SLOT(family, of_origin) == Py_None)
+        limit = SLOT(family, of_most); /* one of its arrays is read-only */
+    return PyLong_CheckExact(limit) && PyList_GET_SIZE(family) < PyLong_AsSsize_t(limit);
+}
+
 PyObject *
 view_of(PyObject *array, PyObject *seen)
 {
-    PyObject *family = family_of(array), *limit = family == NULL ? NULL : SLOT(family, of_limit);
-    if (limit == NULL || !PyLong_CheckExact(limit) || PyList_GET_SIZE(family) >= PyLong_AsSsize_t(limit)) {
+    PyObject *family = family_of(array);
+    if (!can_join(family)) {
         Py_DECREF(seen);
-        return left_to_python(); /* it is pruned there, or cannot just be joined */
+        return left_to_python();
     }
-    PyObject *view = array_of(seen, SLOT(array, arrays.of_dtype));
+    PyObject *view = array_of(seen, SLOT(array, arrays.of_dtype)), *reason = SLOT(array, of_reason);
     if (view == NULL || join(family, view) < 0)
         Py_CLEAR(view);
-    else
+    else {
         Py_SETREF(SLOT(view, arrays.of_family), Py_NewRef(family));
+        SLOT(view, of_reason) = Py_XNewRef(reason); /* of a read-only array views are read-only */
+    }
     return view;
 }
 
@@ -156,9 +176,9 @@ PyObject *
 part_of(PyObject *array, PyObject *key)
 {
     PyObject *tensor = SLOT(array, arrays.of_tensor);
-    int kind = tensor != NULL && Py_IS_TYPE(tensor, arrays.tensor) ? kind_of_key(key) : 0;
-    if (kind == 0 || (kind == 2 && !has_more_axes(array, key)))
-        return NULL;
+    int kind = tensor != NULL && Py_IS_TYPE(tensor, arrays.tensor) ? key == Py_None ? 1 : kind_of_key(key) : 0;
+    if (kind == 0 || (kind == 2 && !has_more_axes(array, key)) || !can_join(family_of(array)))
+        return left_to_python();
     PyObject *seen = PyObject_GetItem(tensor, key);
     if (seen == NULL || (kind == 2 && rank_of(seen) <= 0)) {
         Py_XDECREF(seen);
@@ -220,14 +240,15 @@ PyObject *
 attach_arrays(PyObject *module, PyObject *args)
 {
     PyTypeObject *array, *tensor, *family;
-    PyObject *slots[5], *namespace, *transposing, *greatest, *numbers;
-    Py_ssize_t *const offsets[5] = {
-        &arrays.of_tensor, &arrays.of_dtype, &arrays.of_family, &arrays.of_window, &of_limit};
-    if (!PyArg_ParseTuple(args, "O!O!(OOOO)O!OO!OO!O!:attach_arrays", &PyType_Type, &array, &PyType_Type, &tensor,
-                          &slots[0], &slots[1], &slots[2], &slots[3], &PyType_Type, &family, &slots[4], &PyDict_Type,
-                          &namespace, &transposing, &PyDict_Type, &greatest, &PyDict_Type, &numbers))
+    PyObject *slots[8], *namespace, *transposing, *greatest, *numbers;
+    Py_ssize_t *const offsets[8] = {&arrays.of_tensor, &arrays.of_dtype, &arrays.of_family, &arrays.of_window,
+                                    &of_reason, &of_limit, &of_most, &of_origin};
+    if (!PyArg_ParseTuple(args, "O!O!(OOOOO)O!(OOO)O!OO!O!:attach_arrays", &PyType_Type, &array, &PyType_Type, &tensor,
+                          &slots[0], &slots[1], &slots[2], &slots[3], &slots[4], &PyType_Type, &family, &slots[5],
+                          &slots[6], &slots[7], &PyDict_Type, &namespace, &transposing, &PyDict_Type, &greatest,
+                          &PyDict_Type, &numbers))
         return NULL;
-    for (int i = 0; i < 5; i++)
+    for (int i = 0; i < 8; i++)
         if ((*offsets[i] = offset_of(slots[i])) < 0)
             return NULL;
     Py_XSETREF(arrays.type, (PyTypeObject *)Py_NewRef(array));

@@ -173,12 +173,23 @@ open_window(PyObject *array, Elements **elements)
     return memory == (*elements)->memory ? window : (PyErr_Clear(), NULL); /* else it has other memory now */
 }
 
+/* Whether a key is of integers alone. */
+static int
+is_of_integers(PyObject *key)
+{
+    int many = PyTuple_CheckExact(key);
+    for (Py_ssize_t i = 0; i < (many ? PyTuple_GET_SIZE(key) : 1); i++) {
+        PyObject *item = many ? PyTuple_GET_ITEM(key, i) : key;
+        if (!PyLong_CheckExact(item) && !IS_WHOLE(kind_of_type(Py_TYPE(item))))
+            return 0;
+    }
+    return 1;
+}
+
 /* Whether an array has no window yet, of whose axes a key names all: then its elements are looked at anew. */
 static int
 is_unread(PyObject *array, PyObject *key)
 {
-    if (!PyLong_CheckExact(key) && !PyTuple_CheckExact(key) && !IS_WHOLE(kind_of_type(Py_TYPE(key))))
-        return 0;
     PyObject *window = SLOT(array, arrays.of_window), *tensor = SLOT(array, arrays.of_tensor);
     if (window != NULL && PyTuple_GET_ITEM(window, 5) != Py_None)
         return 0;
@@ -209,7 +220,7 @@ static PyObject *
 getitem(PyObject *function, PyObject *const *args, size_t nargsf, PyObject *names)
 {
     if (PyVectorcall_NARGS(nargsf) == 2 && names == NULL && Py_IS_TYPE(args[0], arrays.type) && !is_traced()) {
-        PyObject *key = args[1], *found = PySlice_Check(key) ? NULL : read_element(args[0], key);
+        PyObject *key = args[1], *found = is_of_integers(key) ? read_element(args[0], key) : NULL;
         if (found == NULL && !PyErr_Occurred())
             found = part_of(args[0], key);
         if (found != NULL || PyErr_Occurred())
@@ -273,7 +284,7 @@ static PyObject *
 setitem(PyObject *function, PyObject *const *args, size_t nargsf, PyObject *names)
 {
     if (PyVectorcall_NARGS(nargsf) == 3 && names == NULL && Py_IS_TYPE(args[0], arrays.type) && !is_traced()) {
-        int done = PySlice_Check(args[1]) ? 0 : write_element(args[0], args[1], args[2]);
+        int done = is_of_integers(args[1]) ? write_element(args[0], args[1], args[2]) : 0;
         if (!done)
             done = write_part(args[0], args[1], args[2]);
         if (done)

@@ -47,11 +47,11 @@ int is_in_mode(void);                                 /* whether a mode of torch
 PyObject *array_of(PyObject *tensor, PyObject *dtype); /* a new array that has axes; steals the tensor */
 PyObject *family_of(PyObject *array);                 /* made if there is none, borrowed; NULL where that is Python's */
 PyObject *view_of(PyObject *array, PyObject *seen);   /* over a tensor, which is stolen; as the next */
-int kind_of_key(PyObject *key);                       /* 1: a view with axes, 2: perhaps with none, 0: another */
+int kind_of_key(PyObject *key);                       /* 1: it gives a view, 2: perhaps an element, 0: another */
 PyObject *part_of(PyObject *array, PyObject *key);    /* the view that a key chooses, or NULL without an error */
 PyObject *kept_number(PyObject *number, PyObject *dtype); /* the tensor that is kept of it, borrowed, or NULL */
 long rank_of(PyObject *tensor);                       /* 0 or less for an error, too */
-int names_part(PyObject *tensor, PyObject *key);      /* whether a key chooses a view that has axes; 0 for other keys */
+int names_part(PyObject *tensor, PyObject *key);      /* whether a key names more than one element; 0 for other keys */
 PyObject *left_to_python(void);                       /* NULL, with no error but an interrupt: Python meets it again */
 PyObject *attach_arrays(PyObject *module, PyObject *args);
 

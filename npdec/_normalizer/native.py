@@ -57,10 +57,11 @@ def _attach_scalars() -> None:
 
 
 def _attach_arrays() -> None:
-    slots = tuple(vars(NDArrayBase)[name] for name in ("_t", "_d", "_m", "_w"))
-    limit, transpose = vars(Family)["limit"], vars(ArrayMethods)["T"].fget
+    slots = tuple(vars(NDArrayBase)[name] for name in ("_t", "_d", "_m", "_w", "_ro"))
+    of_families = tuple(vars(Family)[name] for name in ("limit", "most", "origin"))
+    transpose = vars(ArrayMethods)["T"].fget
     kept = _promotion.KEEPS, _promotion.KEPT
-    calls.attach_arrays(wrap.ARRAY, torch.Tensor, slots, Family, limit, vars(_dispatch), transpose, *kept)
+    calls.attach_arrays(wrap.ARRAY, torch.Tensor, slots, Family, of_families, vars(_dispatch), transpose, *kept)
     slots = vars(NDArrayBase)["_ro"], *(vars(Family)[name] for name in ("mirrors", "origin", "mixed"))
     calls.attach_writes(slots, vars(forward_ad), is_transformed, transforms.current)
     sample = sample_array()

@@ -16,6 +16,7 @@ import pytest
 import torch
 
 import npdec as np
+import tiers
 from dtype_cases import DTYPES
 from npdec._native import calls
 
@@ -58,8 +59,8 @@ def in_python(call: Callable[..., Any], *args: Any) -> tuple[Any, ...]:
 
 
 def some(cases: Any) -> Any:
-    """Every eleventh case: of all of them a run takes a minute."""
-    return itertools.islice(cases, 0, None, 11)
+    """Every eleventh case, or where only the quick tests are run one of 67: all of them take minutes."""
+    return itertools.islice(cases, 0, None, 67 if tiers.quick else 11)
 
 
 native = pytest.mark.skipif(calls is None, reason="not built")
@@ -158,6 +159,7 @@ def alias(x: Any) -> Any:
 SLICES: list[Any] = [slice(1, None), slice(None, -1), slice(None, None, 2), slice(None, None, -1), slice(None)]
 SLICES += [slice(9, 2), slice(None, None, 0), slice(None, None, True), slice(0.5), slice(np.int64(1), None)]
 SLICES += [(0,), (slice(1, None), 0), (0, slice(1, None)), (slice(None), slice(None)), (..., 1), (slice(None), None)]
+SLICES += [None, (None, 0), (slice(1), None), (..., None), (..., ...), (0, ...), (..., 0, 1), (slice(1, None), ...)]
 SLICES += [(slice(1), [0, 1]), (slice(1), True), (0, slice(None), 0), (), -1, 3, (slice(1), (0, 1))]
 
 
@@ -212,7 +214,7 @@ def test_calls_of_ufuncs(dtype: str) -> None:
     arrays = [np.resize(np.arange(-2, 4).astype(dtype), shape) for shape in SHAPES[1:4]]
     others = [*arrays, np.arange(3.0), 2, 2.0, -0.0, 1e300, True, np.float64(1.5), np.int64(3)]
     with np.errstate(all="ignore"):
-        for name, x in itertools.product(UFUNCS, arrays):
+        for name, x in itertools.product(UFUNCS, arrays[:: 3 if tiers.quick else 1]):
             function = getattr(np, name)
             for given in [(x,)] if function.nin == 1 else [*((x, y) for y in others), *((y, x) for y in others)]:
                 assert told(function, *given) == in_python(function, *given), (name, given)
