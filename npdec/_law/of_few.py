@@ -21,8 +21,8 @@ from npdec._law.all_components import current as chunk
 from npdec._law.all_components import need_all
 
 __all__ = [
-    "CLOSED", "FEW", "POLYNOMIALS", "ROUNDINGS", "all_listed", "larger_of_few", "listed", "power_of_few", "repeated",
-    "shares_of_few", "slopes_of_few", "tensor_of",
+    "CLOSED", "FEW", "POLYNOMIALS", "ROUNDINGS", "all_listed", "larger_of_few", "listed", "multiplier",
+    "power_of_few", "repeated", "shares_of_few", "slopes_of_few", "tensor_of",
 ]  # fmt: skip
 
 Numbers = Sequence[float]
@@ -179,28 +179,51 @@ def shares_of_few(
     count = components.shape[0]
     if sizes is None and not any(jumps):
         return components.new_zeros((count, *like.shape))
-    info = torch.finfo(components.dtype)
-    eps, least, most = info.eps, info.tiny / info.eps, info.max * info.eps
+    limits = _LIMITS[components.dtype]
+    if not like.ndim:
+        alone = _multiplier(jumps[0], steps[0], components.tolist(), limits, None if sizes is None else sizes[0])
+        return None if alone is None else components * alone
     whole = components if components.numel() == count * like.numel() else components.expand(count, *like.shape)
     rows = (whole if like.ndim < 2 else whole.reshape(count, -1)).tolist()
     multipliers: list[float] = []
-    for i, column in enumerate(zip(*rows, strict=True) if like.ndim else [rows]):
-        move, total, gross = jumps[i], sum(column), sum(map(abs, column))
-        if not gross < math.inf:  # or NaN
+    for i, column in enumerate(zip(*rows, strict=True)):
+        found = _multiplier(jumps[i], steps[i], column, limits, None if sizes is None else sizes[i])
+        if found is None:
             return None
-        known = abs(steps[i] - total) <= ROUNDINGS * eps * gross and abs(total) > max(1 / STEEP, eps**0.5) * gross
-        if sizes is not None and count == 1:
-            known = known and abs(total) > ROUNDINGS * eps * sizes[i]
-        if move:
-            multiplier = move / total if known else 0.0
-            if not (least <= abs(multiplier) <= most and abs(multiplier) * gross < info.max):
-                return None
-            multipliers.append(multiplier)
-        elif known or sizes is None or not gross:
-            multipliers.append(0.0)
-        else:
-            return None
+        multipliers.append(found)
     return components * tensor_of(multipliers, like if like.dtype is components.dtype else components[0])
+
+
+def _multiplier(
+    jump: float, step: float, column: Numbers, limits: tuple[float, ...], size: float | None
+) -> float | None:
+    """What the components of an element are multiplied with."""
+    rounding, digits, least, most, greatest = limits
+    total, gross = sum(column), sum(map(abs, column))
+    if not gross < math.inf:  # or NaN
+        return None
+    known = abs(step - total) <= rounding * gross and abs(total) > digits * gross
+    if size is not None and len(column) == 1:
+        known = known and abs(total) > rounding * size
+    if jump:
+        multiplier = jump / total if known else 0.0
+        return multiplier if least <= abs(multiplier) <= most and abs(multiplier) * gross < greatest else None
+    return 0.0 if known or size is None or not gross else None
+
+
+def multiplier(jump: float, step: float, components: torch.Tensor, size: float) -> float | None:
+    """The same of a number (`shares_of_few`)."""
+    if chunk.get() is not None:
+        need_all()
+    return _multiplier(jump, step, components.tolist(), _LIMITS[components.dtype], size)
+
+
+def _limits(dtype: torch.dtype) -> tuple[float, ...]:
+    info = torch.finfo(dtype)
+    return ROUNDINGS * info.eps, max(1 / STEEP, info.eps**0.5), info.tiny / info.eps, info.max * info.eps, info.max
+
+
+_LIMITS = {dtype: _limits(dtype) for dtype in (torch.float32, torch.float64)}
 
 
 def larger_of_few(sign: int, ends: Sequence[Numbers]) -> tuple[list[float], list[float]] | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -12,7 +12,7 @@ import torch
 
 from npdec._decomposed import size_limits
 from npdec._decomposed.settings import current as settings
-from npdec._decomposed.size_warnings import STEEP, has_few_digits, warn_of_digits
+from npdec._decomposed.size_warnings import STEEP, has_few_digits
 from npdec._decomposed.tensor import DecomposedTensor, Labels, align, places_of, union
 from npdec._law.all_components import current as chunk
 from npdec._law.all_components import need_all
@@ -27,11 +27,10 @@ from npdec._law.of_few import (
     shares_of_few,
     tensor_of,
 )
-from npdec._law.ordinary import Form, built, has_elements, is_moderate, is_ordinary, made_of, single
+from npdec._law.ordinary import Form, built, has_elements, is_moderate, is_ordinary, made_of
 from npdec._law.ordinary_pairs import Pair, is_constant, pair_of
-from npdec._torch.tracing import name_of
 
-__all__ = ["chosen", "compared", "condition_of", "is_condition", "larger", "stepwise", "stepwise_instead"]
+__all__ = ["chosen", "compared", "condition_of", "is_condition", "larger", "shared"]
 
 Function = Callable[..., Any]
 _WITH_FEW_DIGITS = frozenset(filter(has_few_digits, (torch.float32, torch.float64)))
@@ -113,11 +112,11 @@ def compared(func: Function, args: Sequence[Any]) -> Any:
         dtype = pair.like.value.dtype
         jump = value.to(dtype) - residual.to(dtype)
         step = (pair.values[0] - pair.values[1]) - (pair.residuals[0] - pair.residuals[1])
-        made = _shared(jump, -step if first is None else step, components)
+        made = shared(jump, -step if first is None else step, components)
     return NotImplemented if made is None else condition_of(value, residual, made, pair.labels)
 
 
-def _shared(
+def shared(
     jump: torch.Tensor, step: torch.Tensor, components: torch.Tensor, size: torch.Tensor | None = None
 ) -> torch.Tensor | None:
     """What each component has of a jump, as `npdec._law.jumps` shares it, where the components add up to the step, and
@@ -157,83 +156,6 @@ def condition_of(value: torch.Tensor, residual: torch.Tensor, components: torch.
     made = built(value, residual, components, labels)
     made.discrete = True
     return made
-
-
-def stepwise(
-    places: Collection[int],
-    shares: Any,
-    func: Function,
-    args: Sequence[Any],
-    options: dict[str, Any] | None = None,
-) -> Any:
-    """A function of one that moves across jumps, or of two, which have the `shares` of its change."""
-    here = settings.get()
-    if len(args) == 2 and type(args[0]) is type(args[1]) is DecomposedTensor and not options:
-        return _of_two(shares, func, args)
-    call = None if here.rule != "affine" else single(places, 0, func, args, options)
-    if call is None or not is_ordinary(call.x):
-        return NotImplemented
-    f, x, others, _ = call
-    if torch.is_grad_enabled() and (x.value.requires_grad or x.residual.requires_grad or x.components.requires_grad):
-        return NotImplemented
-    if others and torch.is_grad_enabled() and any(o.requires_grad for o in others):
-        return NotImplemented
-    value = f(x.value, *others)
-    if type(value) is not torch.Tensor or value.shape != x.value.shape:
-        return NotImplemented
-    residual, dtype = f(x.residual, *others), x.value.dtype
-    boolean = value.dtype is torch.bool
-    if here.frozen_conditions if boolean else value.dtype is not dtype:
-        return NotImplemented
-    after, before = x.value, x.residual
-    few = all_listed((after, before, residual), (x.components,), value)
-    if few is None:
-        jump, step = value.to(dtype) - residual.to(dtype), after - before
-        made = _shared(jump, step, x.components, None if boolean else after.abs() + before.abs())
-    else:
-        a, b, its = few
-        jumps, steps = list(map(operator.sub, listed(value), its)), list(map(operator.sub, a, b))
-        sizes = None if boolean else [abs(u) + abs(w) for u, w in zip(a, b, strict=True)]
-        made = shares_of_few(jumps, steps, x.components, value, sizes)
-    if made is None:
-        return NotImplemented
-    return condition_of(value, residual, made, x.labels) if boolean else made_of(value, residual, made, x)
-
-
-def _of_two(shares: Function, func: Function, args: Sequence[Any]) -> Any:
-    pair = pair_of(args, apart=True)
-    if pair is None or settings.get().rule != "affine":
-        return NotImplemented
-    (x, y), (r, s), (first, second) = pair.values, pair.residuals, pair.components
-    assert first is not None
-    assert second is not None
-    if x.shape != y.shape:
-        return NotImplemented
-    graph = x.requires_grad or y.requires_grad or r.requires_grad or s.requires_grad
-    if torch.is_grad_enabled() and (graph or first.requires_grad or second.requires_grad):
-        return NotImplemented
-    value, residual = func(x, y), func(r, s)
-    if type(value) is not torch.Tensor or value.shape != x.shape or value.dtype is not x.dtype:
-        return NotImplemented
-    by_x, by_y = shares(x, y, r, s, func, value, residual)
-    of_x = _shared(by_x, x - r, first, x.abs() + r.abs())
-    of_y = None if of_x is None else _shared(by_y, y - s, second, y.abs() + s.abs())
-    if of_x is None or of_y is None:
-        return NotImplemented
-    made = pair.together(of_x, of_y)
-    gross = by_x.abs() + by_y.abs()
-    if value.dtype in _WITH_FEW_DIGITS or not torch.linalg.vector_norm(gross).item() <= STEEP:
-        warn_of_digits(name_of(func), gross, made, value, residual, reverse=False)
-    return built(value, residual, made, pair.labels)
-
-
-def stepwise_instead(places: Collection[int], shares: Function, own: Function) -> Form:
-    """The form of a function with jumps, by another that computes the same, and has a derivative."""
-    return partial(_instead, places, shares, own)
-
-
-def _instead(places: Collection[int], shares: Function, own: Function, func: Function, args: Sequence[Any]) -> Any:
-    return stepwise(places, shares, own, args) if len(args) == 2 else NotImplemented
 
 
 def chosen(func: Function, args: Sequence[Any]) -> Any:

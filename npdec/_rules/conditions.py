@@ -34,9 +34,10 @@ from npdec._law.discrete import (
     with_numbers,
 )
 from npdec._law.jumps import stepped
-from npdec._law.ordinary_choices import compared, stepwise
+from npdec._law.ordinary_choices import compared
 from npdec._law.ordinary_linear import like_another
 from npdec._law.ordinary_logic import finiteness, logic, negation
+from npdec._law.ordinary_steps import stepwise
 from npdec._rules.by_formula import by_formula
 from npdec._rules.rule import rule
 from npdec._torch.functorch import mapped

@@ -1,0 +1,174 @@
+"""The law of ordinary calls of functions with jumps: of one argument, or of two that have shares of the change."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Collection, Sequence
+from functools import partial
+from typing import Any
+
+import torch
+
+from npdec._decomposed.settings import current as settings
+from npdec._decomposed.size_limits import HANDFUL
+from npdec._decomposed.size_warnings import STEEP, has_few_digits, warn_of_digits
+from npdec._decomposed.tensor import DecomposedTensor
+from npdec._law.of_few import all_listed, listed, multiplier, shares_of_few
+from npdec._law.ordinary import Form, built, is_ordinary, made_of, single
+from npdec._law.ordinary_choices import condition_of, shared
+from npdec._law.ordinary_numbers import ends_of_two, sum_of_two
+from npdec._law.ordinary_pairs import Pair, pair_of
+from npdec._law.quotients_of_few import SHARES, quotients_of_few, shares_of_number
+from npdec._torch.tracing import name_of
+
+__all__ = ["stepwise", "stepwise_instead"]
+
+Function = Callable[..., Any]
+_WITH_FEW_DIGITS = frozenset(filter(has_few_digits, (torch.float32, torch.float64)))
+
+
+def stepwise(
+    places: Collection[int],
+    shares: Any,
+    func: Function,
+    args: Sequence[Any],
+    options: dict[str, Any] | None = None,
+) -> Any:
+    """A function of one that moves across jumps, or of two, which have the `shares` of its change. Of several outputs
+    each has its own."""
+    here = settings.get()
+    if here.rule != "affine":
+        return NotImplemented
+    if len(args) == 2 and type(args[0]) is type(args[1]) is DecomposedTensor and not options:
+        return _of_two(shares, func, args)
+    call = single(places, 0, func, args, options)
+    if call is None or not is_ordinary(call.x):
+        return NotImplemented
+    f, x, others, _ = call
+    if torch.is_grad_enabled() and (x.value.requires_grad or x.residual.requires_grad or x.components.requires_grad):
+        return NotImplemented
+    if others and torch.is_grad_enabled() and any(o.requires_grad for o in others):
+        return NotImplemented
+    value = f(x.value, *others)
+    if type(value) is torch.Tensor:
+        return _of_one(value, f(x.residual, *others), x, here.frozen_conditions)
+    if type(value) is not tuple:
+        return NotImplemented
+    outputs = zip(value, f(x.residual, *others), strict=True)
+    made = [_of_one(after, before, x, here.frozen_conditions) for after, before in outputs]
+    return NotImplemented if any(part is NotImplemented for part in made) else tuple(made)
+
+
+def _of_one(value: torch.Tensor, residual: torch.Tensor, x: DecomposedTensor, frozen: bool) -> Any:
+    dtype = x.value.dtype
+    boolean = value.dtype is torch.bool
+    if value.shape != x.value.shape or (frozen if boolean else value.dtype is not dtype):
+        return NotImplemented
+    after, before = x.value, x.residual
+    few = all_listed((after, before, residual), (x.components,), value)
+    if few is None:
+        jump, step = value.to(dtype) - residual.to(dtype), after - before
+        made = shared(jump, step, x.components, None if boolean else after.abs() + before.abs())
+    else:
+        a, b, its = few
+        jumps, steps = list(map(operator.sub, listed(value), its)), list(map(operator.sub, a, b))
+        sizes = None if boolean else [abs(u) + abs(w) for u, w in zip(a, b, strict=True)]
+        made = shares_of_few(jumps, steps, x.components, value, sizes)
+    if made is None:
+        return NotImplemented
+    return condition_of(value, residual, made, x.labels) if boolean else made_of(value, residual, made, x)
+
+
+def _of_two(shares: Any, func: Function, args: Sequence[Any]) -> Any:
+    a, b = args
+    numbers = ends_of_two(a, b) if shares in SHARES and is_ordinary(a) and is_ordinary(b) else None
+    if numbers is not None:
+        made = _of_numbers(shares, func, a, b, numbers)
+        if made is not None:
+            return made
+    pair = pair_of(args, apart=True)
+    if pair is None:
+        return NotImplemented
+    (x, y), (r, s), (first, second) = pair.values, pair.residuals, pair.components
+    assert first is not None
+    assert second is not None
+    if x.shape != y.shape:
+        return NotImplemented
+    graph = x.requires_grad or y.requires_grad or r.requires_grad or s.requires_grad
+    if torch.is_grad_enabled() and (graph or first.requires_grad or second.requires_grad):
+        return NotImplemented
+    value, residual = func(x, y), func(r, s)
+    if type(value) is torch.Tensor:
+        return _made_of_two(shares, func, pair, value, residual)
+    if type(value) is not tuple:
+        return NotImplemented
+    made = []
+    for i, (its, after, before) in enumerate(zip(shares, value, residual, strict=True)):
+        made.append(_made_of_two(its, lambda *ends, i=i: func(*ends)[i], pair, after, before))
+    return NotImplemented if any(part is NotImplemented for part in made) else tuple(made)
+
+
+def _made_of_two(shares: Function, func: Function, pair: Pair, value: torch.Tensor, residual: torch.Tensor) -> Any:
+    (x, y), (r, s), (first, second) = pair.values, pair.residuals, pair.components
+    if value.shape != x.shape or value.dtype is not x.dtype:
+        return NotImplemented
+    assert first is not None
+    assert second is not None
+    if value.numel() <= HANDFUL:
+        made = _of_few(shares, pair, value, residual)
+        if made is not None:
+            return made
+    by_x, by_y = shares(x, y, r, s, func, value, residual)
+    of_x = shared(by_x, x - r, first, x.abs() + r.abs())
+    of_y = None if of_x is None else shared(by_y, y - s, second, y.abs() + s.abs())
+    if of_x is None or of_y is None:
+        return NotImplemented
+    components = pair.together(of_x, of_y)
+    gross = by_x.abs() + by_y.abs()
+    if value.dtype in _WITH_FEW_DIGITS or not torch.linalg.vector_norm(gross).item() <= STEEP:
+        warn_of_digits(name_of(func), gross, components, value, residual, reverse=False)
+    return built(value, residual, components, pair.labels)
+
+
+def _of_numbers(
+    shares: Function, func: Function, a: DecomposedTensor, b: DecomposedTensor, ends: tuple[float, float, float, float]
+) -> Any:
+    """Of two numbers."""
+    x, y, r, s = ends
+    value, residual = func(a.value, b.value), func(a.residual, b.residual)
+    found = shares_of_number(shares, x, y, r, s, value.item(), residual.item(), value.dtype)
+    if found is None:
+        return None
+    of_a = multiplier(found[0], x - r, a.components, abs(x) + abs(r))
+    of_b = multiplier(found[1], y - s, b.components, abs(y) + abs(s))
+    made = None if of_a is None or of_b is None else sum_of_two(a, b, of_a, of_b)
+    return None if made is None else built(value, residual, *made)
+
+
+def _of_few(shares: Function, pair: Pair, value: torch.Tensor, residual: torch.Tensor) -> Any:
+    """The same of a handful of numbers on the host; None where torch finds the shares."""
+    few = all_listed((*pair.values, *pair.residuals, residual), pair.components, value)
+    if few is None:
+        return None
+    *ends, before = few
+    found = quotients_of_few(shares, ends, listed(value), before, value.dtype)
+    if found is None:
+        return None
+    made = []
+    for jumps, a, b, components in zip(found, ends[:2], ends[2:], pair.components, strict=True):
+        assert components is not None
+        steps, sizes = list(map(operator.sub, a, b)), [abs(u) + abs(w) for u, w in zip(a, b, strict=True)]
+        part = shares_of_few(jumps, steps, components, value, sizes)
+        if part is None:
+            return None
+        made.append(part)
+    return built(value, residual, pair.together(*made), pair.labels)
+
+
+def stepwise_instead(places: Collection[int], shares: Function, own: Function) -> Form:
+    """The form of a function with jumps, by another that computes the same, and has a derivative."""
+    return partial(_instead, places, shares, own)
+
+
+def _instead(places: Collection[int], shares: Function, own: Function, func: Function, args: Sequence[Any]) -> Any:
+    return stepwise(places, shares, own, args) if len(args) == 2 else NotImplemented
