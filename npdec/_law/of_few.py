@@ -21,7 +21,7 @@ from npdec._law.all_components import current as chunk
 from npdec._law.all_components import need_all
 
 __all__ = [
-    "CLOSED", "FEW", "POLYNOMIALS", "ROUNDINGS", "all_listed", "larger_of_few", "listed", "multiplier",
+    "CLOSED", "FEW", "POLYNOMIALS", "ROUNDINGS", "all_listed", "larger_of_few", "larger_of_two", "listed", "multiplier",
     "power_of_few", "repeated", "shares_of_few", "slopes_of_few", "tensor_of",
 ]  # fmt: skip
 
@@ -231,13 +231,19 @@ def larger_of_few(sign: int, ends: Sequence[Numbers]) -> tuple[list[float], list
     path on which each is the larger. None where that is not finite."""
     shares: tuple[list[float], list[float]] = [], []
     for x, y, r, s in zip(*ends, strict=True):
-        gap, before = sign * (x - y), sign * (r - s)
-        first, second = max(gap, 0.0) + max(before, 0.0), min(gap, 0.0) + min(before, 0.0)
-        path = first - second
-        if not path < math.inf:  # NaN or infinite
+        found = larger_of_two(sign, x, y, r, s)
+        if found is None:
             return None
-        if not path:  # equal lines share evenly
-            first, second, path = 1.0, -1.0, 2.0
-        shares[0].append(first / path)
-        shares[1].append(-second / path)
+        shares[0].append(found[0])
+        shares[1].append(found[1])
     return shares
+
+
+def larger_of_two(sign: int, x: float, y: float, r: float, s: float) -> tuple[float, float] | None:
+    """The same of x and y, which were r and s."""
+    gap, before = sign * (x - y), sign * (r - s)
+    first, second = max(gap, 0.0) + max(before, 0.0), min(gap, 0.0) + min(before, 0.0)
+    path = first - second
+    if not path < math.inf:  # NaN or infinite
+        return None
+    return (first / path, -second / path) if path else (0.5, 0.5)  # equal lines share evenly

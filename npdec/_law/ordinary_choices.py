@@ -22,12 +22,14 @@ from npdec._law.of_few import (
     Numbers,
     all_listed,
     larger_of_few,
+    larger_of_two,
     listed,
     repeated,
     shares_of_few,
     tensor_of,
 )
 from npdec._law.ordinary import Form, built, has_elements, is_moderate, is_ordinary, made_of
+from npdec._law.ordinary_numbers import ends_of_two, weighted
 from npdec._law.ordinary_pairs import Pair, is_constant, pair_of
 
 __all__ = ["chosen", "compared", "condition_of", "is_condition", "larger", "shared"]
@@ -42,6 +44,9 @@ def larger(sign: int) -> Form:
 
 
 def _larger(sign: int, func: Function, args: Sequence[Any]) -> Any:
+    made = _larger_number(sign, func, *args) if len(args) == 2 else NotImplemented
+    if made is not NotImplemented:
+        return made
     pair = pair_of(args, apart=True)
     if pair is None or not all(isinstance(value, torch.Tensor) for value in pair.values):
         return NotImplemented
@@ -72,6 +77,30 @@ def _larger(sign: int, func: Function, args: Sequence[Any]) -> Any:
         if components is not None
     ]
     return pair.made(func, terms[0] if len(terms) == 1 else pair.together(*terms))
+
+
+def _larger_number(sign: int, func: Function, a: Any, b: Any) -> Any:
+    """Of two numbers, or of one and a constant in a tensor."""
+    if is_ordinary(a) and is_ordinary(b):
+        ends = ends_of_two(a, b)
+        shares = None if ends is None else larger_of_two(sign, *ends)
+        return NotImplemented if shares is None else weighted(func, a, b, *shares, finite=False)
+    swapped = type(b) is DecomposedTensor
+    x, other = (b, a) if swapped else (a, b)
+    if not is_ordinary(x) or type(other) is not torch.Tensor or other.ndim or x.value.ndim:
+        return NotImplemented
+    constant, value, residual = other, x.value, x.residual
+    graph = value.requires_grad or residual.requires_grad or constant.requires_grad or x.components.requires_grad
+    if graph or not value.is_cpu or not constant.is_cpu or constant.dtype is not value.dtype:
+        return NotImplemented
+    number = constant.item()
+    shares = larger_of_two(sign, value.item(), number, residual.item(), number)
+    if shares is None:
+        return NotImplemented
+    made = x.components * shares[0]
+    if swapped:
+        return built(func(constant, value), func(constant, residual), made, x.labels)
+    return built(func(value, constant), func(residual, constant), made, x.labels)
 
 
 def _ends_of_few(pair: Pair, value: torch.Tensor) -> list[Numbers] | None:
@@ -180,6 +209,10 @@ def chosen(func: Function, args: Sequence[Any]) -> Any:
     value = torch.where(at, x, y)
     if value.shape != like.value.shape:
         return NotImplemented
+    if at is not before and not value.ndim:
+        made = _chosen_number(condition, a, b, value, (x, r, y, s))
+        if made is not NotImplemented:
+            return made
     parts = [part for part in args if type(part) is DecomposedTensor]
     if at is not before and _are_few(parts, x, y):
         return _chosen_of_few(args, value, (x, r), (y, s))
@@ -201,6 +234,31 @@ def chosen(func: Function, args: Sequence[Any]) -> Any:
     if isinstance(second, torch.Tensor):
         components.addcmul_(second, 1 - share)
     return made_of(value, torch.where(before, r, s), components, like, labels)
+
+
+def _chosen_number(
+    condition: DecomposedTensor, a: Any, b: Any, value: torch.Tensor, ends: Sequence[torch.Tensor]
+) -> Any:
+    """`chosen` of numbers by a decomposed condition, under the same labels."""
+    labels, components = condition.labels, condition.components
+    for part in (condition, a, b):
+        if type(part) is DecomposedTensor:
+            graph = part.value.requires_grad or part.residual.requires_grad or part.components.requires_grad
+            if part.labels is not labels or graph or not part.value.is_cpu:
+                return NotImplemented
+    if any(end.ndim or end.requires_grad for end in ends):
+        return NotImplemented
+    x, r, y, s = (end.item() for end in ends)
+    at, before, first, second = condition.value.item(), condition.residual.item(), (x + r) / 2, (y + s) / 2
+    if not (abs(first) <= STEEP and abs(second) <= STEEP):
+        return NotImplemented
+    gain, share = (first if at or before else 0.0) - (0.0 if at and before else second), (at + before) / 2
+    made = torch.mul(components, gain)
+    if type(a) is DecomposedTensor:
+        made.add_(a.components, alpha=share)
+    if type(b) is DecomposedTensor:
+        made.add_(b.components, alpha=1 - share)
+    return built(value, torch.where(condition.residual, ends[1], ends[3]), made, labels)
 
 
 def _are_few(parts: Sequence[DecomposedTensor], x: torch.Tensor, y: torch.Tensor) -> bool:

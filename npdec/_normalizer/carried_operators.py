@@ -27,16 +27,18 @@ _REFLECTED = ("pow", "floordiv", "mod")  # others have a function of torch for i
 def attach_carried_operators(functions: Iterable[Any]) -> None:
     """Give the classes of floats that hold a tensor the operators of the ufuncs that declare one."""
     for function in functions:
-        if isinstance(function, ufunc) and function.nout == 1 and function._torch is not None:
+        if isinstance(function, ufunc) and function._torch is not None:
             stem = spec_of(function.__kernel__).operator
             for dtype in (torch.float64, torch.float32):
-                if stem is not None and dtype in function._arrays:
+                if stem is not None and (dtype in function._arrays or stem == "divmod"):
                     _attach(function, stem, dtype)
 
 
 def _attach(function: ufunc, stem: str, dtype: torch.dtype) -> None:
     if stem in UNARY:
         names = {f"__{stem}__": "carried unary"}
+    elif function.nout > 1:
+        names = {f"__{stem}__": "carried pair"}
     elif function._takes_numbers:
         names = {f"__{stem}__": "carried"}
         if stem in _REFLECTED:
@@ -52,7 +54,7 @@ def _attach(function: ufunc, stem: str, dtype: torch.dtype) -> None:
             _slow=getattr(carrier, name),
             _Decomposed=DecomposedTensor,
             _d=dtype,
-            _arrays=fp_state.guarded(function._arrays),
+            _arrays=fp_state.guarded((dtype,)),
             _tracing=tracing,
             _carrier=carrier,
             _highest=torch.iinfo(torch.int64).max,

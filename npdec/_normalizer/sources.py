@@ -340,6 +340,15 @@ def operator(self, other):
     c = _new(_made); c._t = r
     return c
 """
+# Of several results.
+SOURCES["carried pair"] = SOURCES["carried"].replace(
+    """    if type(r) is not _Decomposed:
+        return _wrap(r)
+    c = _new(_made); c._t = r
+    return c
+""",
+    "    return tuple([_wrap(part) for part in r])\n",
+)
 SOURCES["carried unary"] = """
 def operator(self):
     t = self._t
