@@ -21,7 +21,7 @@ from npdec._law.ordinary_pairs import Pair, pair_of
 from npdec._law.quotients_of_few import SHARES, quotients_of_few, shares_of_number
 from npdec._torch.tracing import name_of
 
-__all__ = ["stepwise", "stepwise_instead"]
+__all__ = ["searched", "stepwise", "stepwise_instead"]
 
 Function = Callable[..., Any]
 _WITH_FEW_DIGITS = frozenset(filter(has_few_digits, (torch.float32, torch.float64)))
@@ -163,6 +163,23 @@ def _of_few(shares: Function, pair: Pair, value: torch.Tensor, residual: torch.T
             return None
         made.append(part)
     return built(value, residual, pair.together(*made), pair.labels)
+
+
+def searched(func: Function, args: Sequence[Any], options: dict[str, Any] | None = None) -> Any:
+    """torch.searchsorted of a handful of numbers among plain bounds, each of them a step."""
+    here, named = settings.get(), options or {}
+    if len(args) != 2 or here.frozen_conditions or here.rule == "none" or named.get("sorter") is not None:
+        return NotImplemented
+    bounds, x = args
+    if type(bounds) is not torch.Tensor or bounds.requires_grad or not is_ordinary(x):
+        return NotImplemented
+    few = all_listed((x.value, x.residual), (x.components,), x.value)
+    if few is None:
+        return NotImplemented
+    value, residual = func(bounds, x.value, **named), func(bounds, x.residual.contiguous(), **named)
+    jumps, steps = list(map(operator.sub, listed(value), listed(residual))), list(map(operator.sub, *few))
+    made = shares_of_few(jumps, steps, x.components, value)
+    return NotImplemented if made is None else condition_of(value, residual, made, x.labels)
 
 
 def stepwise_instead(places: Collection[int], shares: Function, own: Function) -> Form:
