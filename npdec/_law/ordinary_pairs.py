@@ -5,8 +5,10 @@ Each argument is an ordinary decomposed tensor (`npdec._law.ordinary`), a plain 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from functools import partial
+from string import ascii_letters
 from typing import Any, NamedTuple
 
 import torch
@@ -25,10 +27,11 @@ from npdec._law.ordinary import FACTORS, FEW, built, has_elements, is_moderate, 
 from npdec._law.ordinary_numbers import ends_of_two, sum_of_two
 from npdec._torch.tracing import name_of
 
-__all__ = ["Pair", "by_means", "is_constant", "layer", "matmul", "midpoint", "pair_of"]
+__all__ = ["Pair", "by_means", "einsum", "is_constant", "layer", "matmul", "midpoint", "pair_of"]
 
 Function = Callable[..., Any]
 _JUMP = 0.5  # no jump of an angle is smaller
+_EQUATION = re.compile("([a-zA-Z]*),([a-zA-Z]*)->([a-zA-Z]*)")
 _LARGE = 2**16  # elements of components, from which on products are made for one after the other
 
 
@@ -165,6 +168,27 @@ def matmul(func: Function, args: Sequence[Any]) -> Any:
     shape = (len(labels), *a.value.shape[:-1], *(b.value.shape[-1:] if second > 1 else ()))
     components = ahead.reshape(shape) + behind.reshape(shape)
     return made_of(func(a.value, b.value), func(rows, columns), components, a, labels)
+
+
+def einsum(func: Function, args: Sequence[Any]) -> Any:
+    """An Einstein sum of two: each times the other's midpoint."""
+    if len(args) != 3 or type(args[0]) is not str or not (is_ordinary(args[1]) and is_ordinary(args[2])):
+        return NotImplemented
+    equation, a, b = args
+    terms = _EQUATION.fullmatch(equation)
+    spare = None if terms is None else next((letter for letter in ascii_letters if letter not in equation), None)
+    middles = None if spare is None else _middles(a, b)
+    if terms is None or middles is None:
+        return NotImplemented
+    labels, parts = _aligned(a, b)
+    if parts is None:
+        return NotImplemented
+    first, second, out = terms.groups()
+    value = func(equation, a.value, b.value)
+    residual = func(equation, materialised_residual(a), materialised_residual(b))
+    components = func(f"{spare}{first},{second}->{spare}{out}", parts[0], middles[1])
+    components = components + func(f"{first},{spare}{second}->{spare}{out}", middles[0], parts[1])
+    return made_of(value, residual, components, a, labels)
 
 
 def layer(func: Function, args: Sequence[Any]) -> Any:
