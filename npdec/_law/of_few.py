@@ -21,8 +21,8 @@ from npdec._law.all_components import current as chunk
 from npdec._law.all_components import need_all
 
 __all__ = [
-    "CLOSED", "FEW", "POLYNOMIALS", "ROUNDINGS", "all_listed", "larger_of_few", "larger_of_two", "listed", "multiplier",
-    "power_of_few", "repeated", "shares_of_few", "slopes_of_few", "tensor_of",
+    "CLOSED", "FEW", "POLYNOMIALS", "ROUNDINGS", "all_listed", "larger_of_few", "larger_of_two", "listed",
+    "multipliers", "power_of_few", "repeated", "shares_of_few", "slopes_of_few", "tensor_of",
 ]  # fmt: skip
 
 Numbers = Sequence[float]
@@ -174,48 +174,45 @@ def shares_of_few(
     """What each component has of the jump of its element, as `npdec._law.jumps` shares it: components of a tensor like
     this one, which add up to the steps and do not cancel. None of others. `sizes` are given if the function moves
     beside its jumps as well."""
-    if chunk.get() is not None:
-        need_all()
     count = components.shape[0]
     if sizes is None and not any(jumps):
         return components.new_zeros((count, *like.shape))
-    limits = _LIMITS[components.dtype]
     if not like.ndim:
-        alone = _multiplier(jumps[0], steps[0], components.tolist(), limits, None if sizes is None else sizes[0])
-        return None if alone is None else components * alone
+        alone = multipliers(jumps, steps, [components.tolist()], components.dtype, sizes)
+        return None if alone is None else components * alone[0]
     whole = components if components.numel() == count * like.numel() else components.expand(count, *like.shape)
     rows = (whole if like.ndim < 2 else whole.reshape(count, -1)).tolist()
-    multipliers: list[float] = []
-    for i, column in enumerate(zip(*rows, strict=True)):
-        found = _multiplier(jumps[i], steps[i], column, limits, None if sizes is None else sizes[i])
-        if found is None:
-            return None
-        multipliers.append(found)
-    return components * tensor_of(multipliers, like if like.dtype is components.dtype else components[0])
-
-
-def _multiplier(
-    jump: float, step: float, column: Numbers, limits: tuple[float, ...], size: float | None
-) -> float | None:
-    """What the components of an element are multiplied with."""
-    rounding, digits, least, most, greatest = limits
-    total, gross = sum(column), sum(map(abs, column))
-    if not gross < math.inf:  # or NaN
+    made = multipliers(jumps, steps, list(zip(*rows, strict=True)), components.dtype, sizes)
+    if made is None:
         return None
-    known = abs(step - total) <= rounding * gross and abs(total) > digits * gross
-    if size is not None and len(column) == 1:
-        known = known and abs(total) > rounding * size
-    if jump:
-        multiplier = jump / total if known else 0.0
-        return multiplier if least <= abs(multiplier) <= most and abs(multiplier) * gross < greatest else None
-    return 0.0 if known or size is None or not gross else None
+    return components * tensor_of(made, like if like.dtype is components.dtype else components[0])
 
 
-def multiplier(jump: float, step: float, components: torch.Tensor, size: float) -> float | None:
-    """The same of a number (`shares_of_few`)."""
+def multipliers(
+    jumps: Numbers, steps: Numbers, columns: Sequence[Numbers], dtype: torch.dtype, sizes: Numbers | None
+) -> list[float] | None:
+    """What the components of each element, a column, are multiplied with (`shares_of_few`)."""
     if chunk.get() is not None:
         need_all()
-    return _multiplier(jump, step, components.tolist(), _LIMITS[components.dtype], size)
+    rounding, digits, least, most, greatest = _LIMITS[dtype]
+    made: list[float] = []
+    for i, column in enumerate(columns):
+        jump, total, gross = jumps[i], sum(column), sum(map(abs, column))
+        if not gross < math.inf:  # or NaN
+            return None
+        known = abs(steps[i] - total) <= rounding * gross and abs(total) > digits * gross
+        if sizes is not None and len(column) == 1:
+            known = known and abs(total) > rounding * sizes[i]
+        if jump:
+            multiplier = jump / total if known else 0.0
+            if not (least <= abs(multiplier) <= most and abs(multiplier) * gross < greatest):
+                return None
+            made.append(multiplier)
+        elif known or sizes is None or not gross:
+            made.append(0.0)
+        else:
+            return None
+    return made
 
 
 def _limits(dtype: torch.dtype) -> tuple[float, ...]:

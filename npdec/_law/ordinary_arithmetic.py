@@ -139,7 +139,7 @@ def product(func: Function, args: Sequence[Any]) -> Any:
             if -STEEP <= other <= STEEP:
                 return _scaled(func, x, other)
         elif type(other) is DecomposedTensor:
-            ends = ends_of_two(x, other) if is_ordinary(other) else None
+            ends = ends_of_two(x, other) if not x.value.ndim and is_ordinary(other) else None
             if ends is not None:
                 a, b, r, t = ends
                 at_a, at_b = (a + r) / 2, (b + t) / 2
@@ -175,7 +175,7 @@ def quotient(func: Function, args: Sequence[Any]) -> Any:
         if is_ordinary(x) and _is_like(other, x) and _divides(other):
             return built(func(x.value, other), func(rows_of(x), other), func(x.components, other), x.labels)
     elif is_ordinary(x) and is_ordinary(other) and settings.get().rule == "affine":
-        ends = ends_of_two(x, other)
+        ends = None if x.value.ndim else ends_of_two(x, other)
         if ends is not None and ends[1] and ends[3]:
             a, b, r, t = ends
             at, over, steep = (a + r) / 2, (1 / b + 1 / t) / 2, 1 / b / t

@@ -13,12 +13,9 @@ import torch
 from npdec._decomposed import size_limits
 from npdec._decomposed.settings import current as settings
 from npdec._decomposed.size_warnings import STEEP, has_few_digits
-from npdec._decomposed.tensor import DecomposedTensor, Labels, align, places_of, union
-from npdec._law.all_components import current as chunk
-from npdec._law.all_components import need_all
+from npdec._decomposed.tensor import DecomposedTensor, align, places_of, union
 from npdec._law.of_few import (
     FEW,
-    ROUNDINGS,
     Numbers,
     all_listed,
     larger_of_few,
@@ -31,8 +28,9 @@ from npdec._law.of_few import (
 from npdec._law.ordinary import Form, built, has_elements, is_moderate, is_ordinary, made_of
 from npdec._law.ordinary_numbers import ends_of_two, weighted
 from npdec._law.ordinary_pairs import Pair, is_constant, pair_of
+from npdec._law.ordinary_steps import condition_of, shared
 
-__all__ = ["chosen", "compared", "condition_of", "is_condition", "larger", "shared"]
+__all__ = ["chosen", "compared", "is_condition", "larger"]
 
 Function = Callable[..., Any]
 _WITH_FEW_DIGITS = frozenset(filter(has_few_digits, (torch.float32, torch.float64)))
@@ -143,48 +141,6 @@ def compared(func: Function, args: Sequence[Any]) -> Any:
         step = (pair.values[0] - pair.values[1]) - (pair.residuals[0] - pair.residuals[1])
         made = shared(jump, -step if first is None else step, components)
     return NotImplemented if made is None else condition_of(value, residual, made, pair.labels)
-
-
-def shared(
-    jump: torch.Tensor, step: torch.Tensor, components: torch.Tensor, size: torch.Tensor | None = None
-) -> torch.Tensor | None:
-    """What each component has of a jump, as `npdec._law.jumps` shares it, where the components add up to the step, and
-    do not cancel; else None. `size` is given if the function moves beside its jumps as well."""
-    if size is None and not jump.any():
-        return components.new_zeros((components.shape[0], *jump.shape))
-    if chunk.get() is not None:
-        need_all()
-    graph = components.requires_grad or jump.requires_grad or step.requires_grad
-    count = components.shape[0] * jump.numel()
-    if 0 < count <= FEW and jump.shape == step.shape and components.is_cpu and not graph:
-        sizes = None if size is None else size.reshape(-1).tolist()
-        return shares_of_few(jump.reshape(-1).tolist(), step.reshape(-1).tolist(), components, jump, sizes)
-    given = components.detach()
-    total, gross = given.sum(0), given.abs().sum(0)
-    info, still = torch.finfo(jump.dtype), jump == 0
-    eps = info.eps
-    known = (step - total).abs() <= ROUNDINGS * eps * gross  # of what rounding alone has moved the general way knows
-    known &= total.abs() > max(1 / STEEP, eps**0.5) * gross
-    if size is not None and components.shape[0] == 1:
-        known &= total.abs() > ROUNDINGS * eps * size
-    if not bool((known | (still if size is None else still & (gross == 0))).all()):
-        return None
-    if step.requires_grad:  # which has the graph of what the components add up to
-        total = step + (total - step).detach()
-    multiplier = jump / torch.where(still, 1, total)
-    if multiplier.numel():
-        least, most = torch.aminmax(multiplier.detach().abs() + still)
-        if not (float(least) >= info.tiny / eps and float(most) <= info.max * eps):  # out of the exponent range
-            return None
-    made = components * multiplier
-    return made if math.isfinite(made.sum().item()) else None
-
-
-def condition_of(value: torch.Tensor, residual: torch.Tensor, components: torch.Tensor, labels: Labels) -> Any:
-    """A decomposed boolean."""
-    made = built(value, residual, components, labels)
-    made.discrete = True
-    return made
 
 
 def chosen(func: Function, args: Sequence[Any]) -> Any:

@@ -16,7 +16,8 @@ from npdec._decomposed.size_limits import HANDFUL
 from npdec._decomposed.tensor import DecomposedTensor, merged, placed
 from npdec._law.of_few import listed
 from npdec._law.ordinary import Form, has_elements, is_ordinary, made_of
-from npdec._law.ordinary_choices import compared, condition_of, is_condition
+from npdec._law.ordinary_choices import compared, is_condition
+from npdec._law.ordinary_steps import condition_of
 
 __all__ = ["finiteness", "folded", "logic", "negation", "replaced"]
 

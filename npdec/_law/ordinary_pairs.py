@@ -241,7 +241,7 @@ def _by_means(mean: Function | None, key: Any, of_one: ordinary.Form, func: Func
     if here.rule != "affine":
         return NotImplemented
     a, b = args
-    if here.rtol is None and is_ordinary(a) and is_ordinary(b):
+    if not a.value.ndim and here.rtol is None and is_ordinary(a) and is_ordinary(b):
         ends = ends_of_two(a, b)
         if ends is not None:
             return _of_numbers(key, func, a, b, ends)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
@@ -12,16 +13,17 @@ import torch
 from npdec._decomposed.settings import current as settings
 from npdec._decomposed.size_limits import HANDFUL
 from npdec._decomposed.size_warnings import STEEP, has_few_digits, warn_of_digits
-from npdec._decomposed.tensor import DecomposedTensor
-from npdec._law.of_few import all_listed, listed, multiplier, shares_of_few
+from npdec._decomposed.tensor import DecomposedTensor, Labels
+from npdec._law.all_components import current as chunk
+from npdec._law.all_components import need_all
+from npdec._law.of_few import FEW, ROUNDINGS, all_listed, listed, multipliers, shares_of_few
 from npdec._law.ordinary import Form, built, is_ordinary, made_of, single
-from npdec._law.ordinary_choices import condition_of, shared
 from npdec._law.ordinary_numbers import ends_of_two, sum_of_two
 from npdec._law.ordinary_pairs import Pair, pair_of
-from npdec._law.quotients_of_few import SHARES, quotients_of_few, shares_of_number
+from npdec._law.quotients_of_few import SHARES, quotients_of_few
 from npdec._torch.tracing import name_of
 
-__all__ = ["searched", "stepwise", "stepwise_instead"]
+__all__ = ["condition_of", "searched", "shared", "stepwise", "stepwise_instead"]
 
 Function = Callable[..., Any]
 _WITH_FEW_DIGITS = frozenset(filter(has_few_digits, (torch.float32, torch.float64)))
@@ -81,7 +83,8 @@ def _of_one(value: torch.Tensor, residual: torch.Tensor, x: DecomposedTensor, fr
 
 def _of_two(shares: Any, func: Function, args: Sequence[Any]) -> Any:
     a, b = args
-    numbers = ends_of_two(a, b) if shares in SHARES and is_ordinary(a) and is_ordinary(b) else None
+    alone = shares in SHARES and not a.value.ndim and is_ordinary(a) and is_ordinary(b)
+    numbers = ends_of_two(a, b) if alone else None
     if numbers is not None:
         made = _of_numbers(shares, func, a, b, numbers)
         if made is not None:
@@ -114,7 +117,7 @@ def _made_of_two(shares: Function, func: Function, pair: Pair, value: torch.Tens
         return NotImplemented
     assert first is not None
     assert second is not None
-    if value.numel() <= HANDFUL:
+    if shares in SHARES and value.numel() <= HANDFUL:
         made = _of_few(shares, pair, value, residual)
         if made is not None:
             return made
@@ -136,27 +139,29 @@ def _of_numbers(
     """Of two numbers."""
     x, y, r, s = ends
     value, residual = func(a.value, b.value), func(a.residual, b.residual)
-    found = shares_of_number(shares, x, y, r, s, value.item(), residual.item(), value.dtype)
+    found = quotients_of_few(shares, [[end] for end in ends], [value.item()], [residual.item()], value.dtype)
     if found is None:
         return None
-    of_a = multiplier(found[0], x - r, a.components, abs(x) + abs(r))
-    of_b = multiplier(found[1], y - s, b.components, abs(y) + abs(s))
-    made = None if of_a is None or of_b is None else sum_of_two(a, b, of_a, of_b)
+    dtype = value.dtype
+    of_a = multipliers(found[0], [x - r], [a.components.tolist()], dtype, [abs(x) + abs(r)])
+    of_b = multipliers(found[1], [y - s], [b.components.tolist()], dtype, [abs(y) + abs(s)])
+    made = None if of_a is None or of_b is None else sum_of_two(a, b, of_a[0], of_b[0])
     return None if made is None else built(value, residual, *made)
 
 
 def _of_few(shares: Function, pair: Pair, value: torch.Tensor, residual: torch.Tensor) -> Any:
     """The same of a handful of numbers on the host; None where torch finds the shares."""
-    few = all_listed((*pair.values, *pair.residuals, residual), pair.components, value)
-    if few is None:
+    (x, y), (r, s), (first, second) = pair.values, pair.residuals, pair.components
+    if not value.is_cpu or not x.shape == y.shape == r.shape == s.shape == residual.shape == value.shape:
         return None
-    *ends, before = few
+    if first is None or second is None or not (0 < first.numel() <= FEW and 0 < second.numel() <= FEW):
+        return None
+    *ends, before = map(listed, (x, y, r, s, residual))
     found = quotients_of_few(shares, ends, listed(value), before, value.dtype)
     if found is None:
         return None
     made = []
-    for jumps, a, b, components in zip(found, ends[:2], ends[2:], pair.components, strict=True):
-        assert components is not None
+    for jumps, a, b, components in zip(found, ends[:2], ends[2:], (first, second), strict=True):
         steps, sizes = list(map(operator.sub, a, b)), [abs(u) + abs(w) for u, w in zip(a, b, strict=True)]
         part = shares_of_few(jumps, steps, components, value, sizes)
         if part is None:
@@ -189,3 +194,45 @@ def stepwise_instead(places: Collection[int], shares: Function, own: Function) -
 
 def _instead(places: Collection[int], shares: Function, own: Function, func: Function, args: Sequence[Any]) -> Any:
     return stepwise(places, shares, own, args) if len(args) == 2 else NotImplemented
+
+
+def shared(
+    jump: torch.Tensor, step: torch.Tensor, components: torch.Tensor, size: torch.Tensor | None = None
+) -> torch.Tensor | None:
+    """What each component has of a jump, as `npdec._law.jumps` shares it, where the components add up to the step, and
+    do not cancel; else None. `size` is given if the function moves beside its jumps as well."""
+    if size is None and not jump.any():
+        return components.new_zeros((components.shape[0], *jump.shape))
+    if chunk.get() is not None:
+        need_all()
+    graph = components.requires_grad or jump.requires_grad or step.requires_grad
+    count = components.shape[0] * jump.numel()
+    if 0 < count <= FEW and jump.shape == step.shape and components.is_cpu and not graph:
+        sizes = None if size is None else size.reshape(-1).tolist()
+        return shares_of_few(jump.reshape(-1).tolist(), step.reshape(-1).tolist(), components, jump, sizes)
+    given = components.detach()
+    total, gross = given.sum(0), given.abs().sum(0)
+    info, still = torch.finfo(jump.dtype), jump == 0
+    eps = info.eps
+    known = (step - total).abs() <= ROUNDINGS * eps * gross  # of what rounding alone has moved the general way knows
+    known &= total.abs() > max(1 / STEEP, eps**0.5) * gross
+    if size is not None and components.shape[0] == 1:
+        known &= total.abs() > ROUNDINGS * eps * size
+    if not bool((known | (still if size is None else still & (gross == 0))).all()):
+        return None
+    if step.requires_grad:  # which has the graph of what the components add up to
+        total = step + (total - step).detach()
+    multiplier = jump / torch.where(still, 1, total)
+    if multiplier.numel():
+        least, most = torch.aminmax(multiplier.detach().abs() + still)
+        if not (float(least) >= info.tiny / eps and float(most) <= info.max * eps):  # out of the exponent range
+            return None
+    made = components * multiplier
+    return made if math.isfinite(made.sum().item()) else None
+
+
+def condition_of(value: torch.Tensor, residual: torch.Tensor, components: torch.Tensor, labels: Labels) -> Any:
+    """A decomposed boolean."""
+    made = built(value, residual, components, labels)
+    made.discrete = True
+    return made
