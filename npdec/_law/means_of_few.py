@@ -46,9 +46,13 @@ def _power(x: float, y: float, r: float, s: float) -> Means | None:
     long = ratio > 5
     growth = math.log(x / r) if long else 0.0
     pace = growth / dx if long else 0.0
-    low, high = r**s, x**y
+    start, end = r**s, x**y
+    before = start * (s * dx / r + base * dy)  # the rates of change at the ends
+    after = end * (y * dx / x + math.log(x) * dy)
+    if (dx or dy) and abs(before - after) <= 4 * _EVEN * max(abs(before), abs(after)):
+        return None  # its change does not tell whether the nodes are enough
     first = second = 0.0
-    todo, count = [(0.0, 1.0, low, high)], 0
+    todo, count = [(0.0, 1.0, start, end)], 0
     while todo:
         a, b, low, high = todo.pop()
         count += 1
@@ -82,9 +86,6 @@ def _power(x: float, y: float, r: float, s: float) -> Means | None:
             v = s + ((u - r) / dx if long else middle) * dy
             between = u**v
             todo += [(a, middle, low, between), (middle, b, between, high)]
-    rates = [f * (e * dx / u + math.log(u) * dy) for u, e, f in ((r, s, r**s), (x, y, x**y))]
-    if (dx or dy) and abs(rates[0] - rates[1]) <= 4 * _EVEN * max(map(abs, rates)):
-        return None  # its change does not tell whether the nodes are enough
     return first, second
 
 

@@ -49,8 +49,9 @@ def stepwise(
     f, x, others, _ = call
     if torch.is_grad_enabled() and (x.value.requires_grad or x.residual.requires_grad or x.components.requires_grad):
         return NotImplemented
-    if others and torch.is_grad_enabled() and any(o.requires_grad for o in others):
-        return NotImplemented
+    for other in others:
+        if other.requires_grad and torch.is_grad_enabled():
+            return NotImplemented
     value = f(x.value, *others)
     if type(value) is torch.Tensor:
         return _of_one(value, f(x.residual, *others), x, here.frozen_conditions)
@@ -67,7 +68,11 @@ def _of_one(value: torch.Tensor, residual: torch.Tensor, x: DecomposedTensor, fr
     if value.shape != x.value.shape or (frozen if boolean else value.dtype is not dtype):
         return NotImplemented
     after, before = x.value, x.residual
-    few = all_listed((after, before, residual), (x.components,), value)
+    few: Any
+    if value.ndim or after.requires_grad or before.requires_grad or x.components.requires_grad or not value.is_cpu:
+        few = all_listed((after, before, residual), (x.components,), value)
+    else:
+        few = ((after.item(),), (before.item(),), (residual.item(),)) if 0 < x.components.numel() <= FEW else None
     if few is None:
         jump, step = value.to(dtype) - residual.to(dtype), after - before
         made = shared(jump, step, x.components, None if boolean else after.abs() + before.abs())
@@ -139,13 +144,12 @@ def _of_numbers(
     """Of two numbers."""
     x, y, r, s = ends
     value, residual = func(a.value, b.value), func(a.residual, b.residual)
-    found = quotients_of_few(shares, [[end] for end in ends], [value.item()], [residual.item()], value.dtype)
+    found = quotients_of_few(shares, ((x,), (y,), (r,), (s,)), (value.item(),), (residual.item(),), value.dtype)
     if found is None:
         return None
-    dtype = value.dtype
-    of_a = multipliers(found[0], [x - r], [a.components.tolist()], dtype, [abs(x) + abs(r)])
-    of_b = multipliers(found[1], [y - s], [b.components.tolist()], dtype, [abs(y) + abs(s)])
-    made = None if of_a is None or of_b is None else sum_of_two(a, b, of_a[0], of_b[0])
+    jumps, columns = (found[0][0], found[1][0]), (a.components.tolist(), b.components.tolist())
+    weights = multipliers(jumps, (x - r, y - s), columns, value.dtype, (abs(x) + abs(r), abs(y) + abs(s)))
+    made = None if weights is None else sum_of_two(a, b, weights[0], weights[1])
     return None if made is None else built(value, residual, *made)
 
 

@@ -78,8 +78,7 @@ def quotients_of_few(
         return None
     if found is None:
         return None
-    for first, second, fx, fr in zip(*found, value, base, strict=True):
-        gross = abs(first) + abs(second)
-        if not gross <= STEEP or (digits < STEEP and gross > digits * (abs(fx) + abs(fr))):
-            return None
-    return found
+    gross, limit = sum(map(abs, found[0])) + sum(map(abs, found[1])), STEEP
+    if digits < STEEP:
+        limit = min(limit, digits * (min(map(abs, value)) + min(map(abs, base))))
+    return found if gross <= limit else None
