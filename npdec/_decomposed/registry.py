@@ -29,6 +29,7 @@ __all__ = [
     "functions",
     "indices_of",
     "mean_of",
+    "rates_of",
     "row_of",
     "rows",
     "slope_name",
@@ -124,12 +125,13 @@ class Row:
     `rule` answers a call: `rule(function, args, kwargs)`. `slope`, `close` and `mean` are closed forms of a pointwise
     function's slope, of that between close numbers, and of the mean gradient of one of two arguments
     (`npdec._impl.slopes_impl`), or of a function with jumps of what each of two arguments has of its change
-    (`npdec._impl.quotients_impl`; one for each output where there are several). `batch` makes of a function of one
-    tensor that of the tensor with one more leading axis (`npdec._decomposed.batching_rules`). `short` answers ordinary
-    calls in the shortest way (`npdec._law.ordinary`), and others with NotImplemented; `options` says that it takes
-    numbers by name. `indices` are the places and names of arguments that are indices: decomposed ones are taken by
-    their values. `along` gives the axes of the first argument along which the function looks at its elements, by all of
-    its arguments. `found` says that the rule was not declared, but found when the function was met.
+    (`npdec._impl.quotients_impl`; one for each output where there are several). `rates` are the derivatives of a
+    pointwise function of two arguments by each, where there is no closed form of their means. `batch` makes of a
+    function of one tensor that of the tensor with one more leading axis (`npdec._decomposed.batching_rules`). `short`
+    answers ordinary calls in the shortest way (`npdec._law.ordinary`), and others with NotImplemented; `options` says
+    that it takes numbers by name. `indices` are the places and names of arguments that are indices: decomposed ones are
+    taken by their values. `along` gives the axes of the first argument along which the function looks at its elements,
+    by all of its arguments. `found` says that the rule was not declared, but found when the function was met.
     """
 
     rule: Rule
@@ -143,6 +145,7 @@ class Row:
     along: Function | None = None
     found: bool = False
     close: Function | None = None
+    rates: Function | None = None
 
 
 rows: dict[Any, Row] = {}
@@ -236,3 +239,9 @@ def mean_of(function: Any) -> Any:
     one."""
     row = row_of(function)
     return None if row is None else row.mean
+
+
+def rates_of(function: Any) -> Function | None:
+    """The derivatives of a pointwise function of two arguments by each, if there is a formula."""
+    row = row_of(function)
+    return None if row is None else row.rates

@@ -318,7 +318,9 @@ def resolve_loop(
             computed = table.resolve(key, name)
         if casting in ("no", "equiv") and computed is not None and table.mixed != "bool":
             weak = len(key) > 1  # Python scalars beside another operand
-            given = tuple(computed if weak and not isinstance(x, torch.dtype) else x for x in key)
+            given = tuple(
+                torch.bool if x is bool else computed if weak and not isinstance(x, torch.dtype) else x for x in key
+            )
             table.check_casts(given, computed, name, casting)
     if int in key and computed is not None:
         return _fit_integers(table, operands, computed)

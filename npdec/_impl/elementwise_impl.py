@@ -297,6 +297,8 @@ def float_fmod(x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
 
 def float_remainder(x1: torch.Tensor, x2: Any) -> torch.Tensor:
     rest = x1.remainder(x2)
+    if not rest.dim() and are_numbers(rest) and abs(rest.item()) > 0:
+        return rest  # which has the sign of x2, unless it is zero
     if are_without_nan(rest) and not getattr(x2, "requires_grad", False):
         return rest.copysign_(x2)
     if not isinstance(x2, torch.Tensor):

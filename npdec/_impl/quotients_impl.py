@@ -10,11 +10,11 @@ from collections.abc import Callable
 
 import torch
 
-__all__ = ["in_both_orders", "of_quotient", "of_rest"]
+__all__ = ["LEAST", "in_both_orders", "of_quotient", "of_rest"]
 
 Function = Callable[..., torch.Tensor]
 Shares = tuple[torch.Tensor, torch.Tensor]
-_LEAST = 2.0**-20  # of what two arguments make of a quotient, what it has to change by that their shares are known
+LEAST = 2.0**-20  # of what two arguments make of a quotient, what it has to change by that their shares are known
 
 
 def in_both_orders(
@@ -76,7 +76,7 @@ def _of_quotient(a: torch.Tensor, b: torch.Tensor, a_r: torch.Tensor, b_r: torch
     by_a = (a - a_r) * (1 / b + 1 / b_r) / 2
     by_b = (b_r - b) / (b * b_r) * (a + a_r) / 2
     change, gross = by_a + by_b, by_a.abs() + by_b.abs()
-    known = torch.isfinite(gross) & (change.abs() > _LEAST * gross) & (torch.signbit(b) == torch.signbit(b_r))
+    known = torch.isfinite(gross) & (change.abs() > LEAST * gross) & (torch.signbit(b) == torch.signbit(b_r))
     return torch.where(known, by_a, 0) / torch.where(known, change, 1), known
 
 

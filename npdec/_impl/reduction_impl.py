@@ -318,8 +318,12 @@ def cumprod(a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = Non
 
 
 def _cumulative(
-    function: Scan, first: int, x: torch.Tensor, axis: int | None, dtype: torch.dtype | None, include_initial: Any
+    function: Scan, first: int, x: torch.Tensor, axis: AxisLike | None, dtype: torch.dtype | None, include_initial: Any
 ) -> torch.Tensor:
+    if isinstance(axis, tuple):  # as ufuncs accumulate
+        if len(axis) != 1:
+            raise ValueError("accumulate does not allow multiple axes")
+        (axis,) = axis
     if x.ndim > 1 and axis is None:
         raise ValueError("For arrays which have more than one dimension ``axis`` argument is required.")
     x = x.reshape(-1) if not x.ndim else x
@@ -338,7 +342,7 @@ def cumulative_sum(
     x: ArrayLike,
     /,
     *,
-    axis: int | None = None,
+    axis: AxisLike | None = None,
     dtype: DTypeLike | None = None,
     out: OutArray | None = None,
     include_initial: bool = False,
@@ -359,7 +363,7 @@ def cumulative_prod(
     x: ArrayLike,
     /,
     *,
-    axis: int | None = None,
+    axis: AxisLike | None = None,
     dtype: DTypeLike | None = None,
     out: OutArray | None = None,
     include_initial: bool = False,

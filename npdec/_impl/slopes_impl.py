@@ -229,3 +229,34 @@ def mean_hypot(
     """The length of a vector of two."""
     mean = mean_direction(torch.stack([a_r, b_r], -1), torch.stack([a - a_r, b - b_r], -1))
     return mean[..., 0], mean[..., 1]
+
+
+def mean_logaddexp2(
+    a: torch.Tensor,
+    b: torch.Tensor,
+    a_r: torch.Tensor,
+    b_r: torch.Tensor,
+    f: Function,
+    fx: torch.Tensor,
+    fr: torch.Tensor,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """log2(2^a + 2^b): that of log(exp a + exp b), in other units."""
+    return mean_logaddexp(a * _LOG_2, b * _LOG_2, a_r * _LOG_2, b_r * _LOG_2, f, fx, fr)
+
+
+# -- derivatives of functions of two arguments, where there is no closed form of their means ---------------------------
+
+
+def rates_of_power(base: torch.Tensor, exponent: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """As torch's: a power that is constant has no slope, and zero none by its exponent."""
+    whole, none = torch.pow(base, exponent), (base == 0) & (exponent >= 0)
+    by_base = torch.where(exponent == 0, 0, exponent * torch.pow(base, exponent - 1))
+    return by_base, torch.where(none, 0, whole * torch.log(base))
+
+
+def rates_of_xlogy(x: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    return torch.where((x == 0) & (y <= 0), 0, torch.log(y)), x / y
+
+
+def rates_of_xlog1py(x: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    return torch.where((x == 0) & (y <= -1), 0, torch.log1p(y)), x / (1 + y)

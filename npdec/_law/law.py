@@ -24,7 +24,7 @@ from npdec._decomposed.call import Call
 from npdec._decomposed.choices import places_beside
 from npdec._decomposed.components import Use, total
 from npdec._decomposed.kept_components import stand_in
-from npdec._decomposed.registry import Row, Rule, Trait, mean_of, row_of, rows
+from npdec._decomposed.registry import Row, Rule, Trait, mean_of, rates_of, row_of, rows
 from npdec._decomposed.reverse_graph import no_graph
 from npdec._decomposed.settings import conditions_are_frozen
 from npdec._decomposed.size_limits import check
@@ -184,13 +184,15 @@ def pointwise_in_all(call: Call) -> Any:
         ]
         means: Sequence[torch.Tensor]
         closed = mean_of(func)
-        if closed is not None and len(tensors) == 2 and call.decomposed[0].key == 0 and not value.is_complex():
+        in_order = len(tensors) == 2 and call.decomposed[0].key == 0 and not value.is_complex()
+        if closed is not None and in_order:
             means = closed(*ends[0], *ends[1], path, fx, fr)
             _look_for_jumps(name_of(func), means, ends, fx, fr)
         else:
             name = getattr(func, "__name__", str(func))
             rows = [[part.reshape(-1) for part in parts] for parts in (*ends, [fx, fr])]
-            means = mean_gradients(name, path, rows[0], rows[1], *rows[2])
+            rates = rates_of(func) if in_order else None
+            means = mean_gradients(name, path, rows[0], rows[1], rows[2][0], rows[2][1], rates=rates)
             means = [mean.reshape(value.shape) for mean in means]
     labels, components = align(tensors, None if call.reverse else Use.LAW)
     components = [lead(c, value.ndim) if isinstance(c, torch.Tensor) else c for c in components]
@@ -358,7 +360,7 @@ def ruled(kernel: Function, parameters: Sequence[Parameter]) -> Function:
         if kinds not in ({"Pointwise"}, {"Stepwise"}):
             return None
         row = row_of(kernel) or Row(rule)
-        return form_of(rule.tags, row.traits, row.slope, row.mean, None)
+        return form_of(rule.tags, row.traits, row.slope, row.mean, None, row.rates)
 
     def answered(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         here = scope()

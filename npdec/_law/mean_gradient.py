@@ -26,6 +26,7 @@ from npdec._torch.tracing import tracing
 __all__ = ["combined", "gradients", "mean_gradients"]
 
 Rows = Callable[..., torch.Tensor]
+Rates = Callable[..., Sequence[torch.Tensor]]
 
 _NODES = 8
 _LITTLE = 2**10  # elements, of which twice the nodes cost as much as half of them, and seldom are too few
@@ -64,8 +65,13 @@ def _wide(tensor: torch.Tensor, ndim: int) -> torch.Tensor:
     return tensor.reshape(tensor.shape[0], *[1] * (ndim - 1))
 
 
-def gradients(function: Rows, points: Sequence[torch.Tensor], graph: bool) -> list[torch.Tensor]:
-    """The derivatives of each row's number by the row of each argument."""
+def gradients(
+    function: Rows, points: Sequence[torch.Tensor], graph: bool, rates: Rates | None = None
+) -> list[torch.Tensor]:
+    """The derivatives of each row's number by the row of each argument: by a formula, the `rates`, if there is one."""
+    if rates is not None and not graph:
+        with torch.no_grad():
+            return list(rates(*points))
     if is_transformed():  # those take no requires_grad_
         with torch.enable_grad():
             pair: tuple[Any, ...] = torch.func.vjp(function, *points)
@@ -93,11 +99,12 @@ def _along(
     step: Sequence[torch.Tensor],
     panels: _Panels,
     graph: bool,
+    rates: Rates | None,
 ) -> tuple[list[torch.Tensor], torch.Tensor]:
     """The integral of the gradients over each panel, and about how far it is from what more nodes would give, where the
     function changes so evenly (not at all, perhaps) that its change does not tell."""
     if not graph and _length(start) * _NODES > _BLOCK:
-        return _node_by_node(function, start, step, panels)
+        return _node_by_node(function, start, step, panels, rates)
     count = 2 * _NODES if len(panels.row) * _length(start) <= _LITTLE else _NODES
     rules = gauss_legendre(count)
     nodes = panels.a.new_tensor([node for node, _ in rules])
@@ -106,7 +113,7 @@ def _along(
     t = (panels.a[:, None] + length[:, None] * nodes).reshape(-1)
     row = panels.row.repeat_interleave(count)
     points = [r[row] + _wide(t, r.ndim).to(r.real.dtype) * d[row] for r, d in zip(start, step, strict=True)]
-    found = [g.reshape(len(length), count, *g.shape[1:]) for g in gradients(function, points, graph)]
+    found = [g.reshape(len(length), count, *g.shape[1:]) for g in gradients(function, points, graph, rates)]
     result = []
     for g in found:
         w = weights[None] * length[:, None]
@@ -117,7 +124,11 @@ def _along(
 
 
 def _node_by_node(
-    function: Rows, start: Sequence[torch.Tensor], step: Sequence[torch.Tensor], panels: _Panels
+    function: Rows,
+    start: Sequence[torch.Tensor],
+    step: Sequence[torch.Tensor],
+    panels: _Panels,
+    derivatives: Rates | None,
 ) -> tuple[list[torch.Tensor], torch.Tensor]:
     """As `_along`, of rows so long that what is known at all nodes together would be most of the memory."""
     length, row = panels.b - panels.a, panels.row
@@ -126,7 +137,7 @@ def _node_by_node(
     def found(node: float) -> list[torch.Tensor]:
         t = panels.a + length * node
         points = [_at_rows(r, row) + _wide(t, r.ndim).to(r.real.dtype) * d for r, d in zip(start, steps, strict=True)]
-        return gradients(function, points, graph=False)
+        return gradients(function, points, graph=False, rates=derivatives)
 
     result, rates, sizes = [torch.zeros_like(d) for d in steps], [], []
     for node, weight in gauss_legendre(_NODES):
@@ -199,6 +210,7 @@ def _block(
     low: torch.Tensor,
     high: torch.Tensor,
     graph: bool,
+    rates: Rates | None,
 ) -> tuple[list[torch.Tensor], torch.Tensor, bool]:
     """The mean gradients of some rows, what their changes lack, and whether a graph is made across a kink."""
     count = len(low)
@@ -215,7 +227,7 @@ def _block(
 
     def added(panels: _Panels, anyway: bool) -> torch.Tensor:
         """Which panels are done; those (or all, `anyway`) are added up."""
-        parts, unresolved = _along(function, fixed_start, fixed_step, panels, graph=False)
+        parts, unresolved = _along(function, fixed_start, fixed_step, panels, False, rates)
         # What does not move may have no derivative: the exponent of a negative number.
         steps = [_at_rows(d, panels.row) for d in fixed_step]
         moved = [torch.where(d == 0, 0, p * d) for p, d in zip(parts, steps, strict=True)]
@@ -257,7 +269,7 @@ def _block(
     if graph:
         total = [torch.zeros_like(r) for r in fixed_start]
         for some in leaves:
-            parts, _ = _along(function, start, step, some, graph=True)
+            parts, _ = _along(function, start, step, some, True, None)
             total = [t.index_add(0, some.row, p) for t, p in zip(total, parts, strict=True)]
     return total, lacking, any(bool((some.b - some.a < AT_A_KINK).any()) for some in leaves)
 
@@ -269,12 +281,14 @@ def mean_gradients(
     residuals: Sequence[torch.Tensor],
     result: torch.Tensor,
     base: torch.Tensor,
+    *,
+    rates: Rates | None = None,
 ) -> list[torch.Tensor]:
     """For each argument the mean of the function's gradient along the path, in the shape of the argument.
 
     The arguments have shape (rows, ...), `function` gives a number for each row, of which `result` and `base` are those
-    at the values and at the residuals. Warns (DecompositionWarning) if the changes of the function stay apart from the
-    integrals of its derivative.
+    at the values and at the residuals; `rates` are its derivatives by each of arguments that are numbers. Warns
+    (DecompositionWarning) if the changes of the function stay apart from the integrals of its derivative.
     """
     start = list(residuals)
     step = [path_step(x, r) for x, r in zip(values, residuals, strict=True)]
@@ -287,7 +301,7 @@ def mean_gradients(
     for i in range(0, count, rows):
         part = slice(i, i + rows)
         total, lacking, kink = _block(
-            function, [r[part] for r in start], [d[part] for d in step], base[part], result[part], graph
+            function, [r[part] for r in start], [d[part] for d in step], base[part], result[part], graph, rates
         )
         found.append(total)
         missing.append(lacking)

@@ -21,8 +21,8 @@ from npdec._law.all_components import current as chunk
 from npdec._law.all_components import need_all
 
 __all__ = [
-    "CLOSED", "FEW", "POLYNOMIALS", "ROUNDINGS", "all_listed", "larger_of_few", "listed", "power_of_few", "repeated",
-    "shares_of_few", "slopes_of_few", "tensor_of",
+    "CLOSED", "FEW", "POLYNOMIALS", "ROUNDINGS", "all_listed", "larger_of_few", "larger_of_two", "listed",
+    "multipliers", "power_of_few", "repeated", "shares_of_few", "slopes_of_few", "tensor_of",
 ]  # fmt: skip
 
 Numbers = Sequence[float]
@@ -174,33 +174,53 @@ def shares_of_few(
     """What each component has of the jump of its element, as `npdec._law.jumps` shares it: components of a tensor like
     this one, which add up to the steps and do not cancel. None of others. `sizes` are given if the function moves
     beside its jumps as well."""
-    if chunk.get() is not None:
-        need_all()
     count = components.shape[0]
     if sizes is None and not any(jumps):
         return components.new_zeros((count, *like.shape))
-    info = torch.finfo(components.dtype)
-    eps, least, most = info.eps, info.tiny / info.eps, info.max * info.eps
+    if not like.ndim:
+        alone = multipliers(jumps, steps, [components.tolist()], components.dtype, sizes)
+        return None if alone is None else components * alone[0]
     whole = components if components.numel() == count * like.numel() else components.expand(count, *like.shape)
     rows = (whole if like.ndim < 2 else whole.reshape(count, -1)).tolist()
-    multipliers: list[float] = []
-    for i, column in enumerate(zip(*rows, strict=True) if like.ndim else [rows]):
-        move, total, gross = jumps[i], sum(column), sum(map(abs, column))
+    made = multipliers(jumps, steps, list(zip(*rows, strict=True)), components.dtype, sizes)
+    if made is None:
+        return None
+    return components * tensor_of(made, like if like.dtype is components.dtype else components[0])
+
+
+def multipliers(
+    jumps: Numbers, steps: Numbers, columns: Sequence[Numbers], dtype: torch.dtype, sizes: Numbers | None
+) -> list[float] | None:
+    """What the components of each element, a column, are multiplied with (`shares_of_few`)."""
+    if chunk.get() is not None:
+        need_all()
+    rounding, digits, least, most, greatest = _LIMITS[dtype]
+    made: list[float] = []
+    for i, column in enumerate(columns):
+        jump, total, gross = jumps[i], sum(column), sum(map(abs, column))
         if not gross < math.inf:  # or NaN
             return None
-        known = abs(steps[i] - total) <= ROUNDINGS * eps * gross and abs(total) > max(1 / STEEP, eps**0.5) * gross
-        if sizes is not None and count == 1:
-            known = known and abs(total) > ROUNDINGS * eps * sizes[i]
-        if move:
-            multiplier = move / total if known else 0.0
-            if not (least <= abs(multiplier) <= most and abs(multiplier) * gross < info.max):
+        known = abs(steps[i] - total) <= rounding * gross and abs(total) > digits * gross
+        if sizes is not None and len(column) == 1:
+            known = known and abs(total) > rounding * sizes[i]
+        if jump:
+            multiplier = jump / total if known else 0.0
+            if not (least <= abs(multiplier) <= most and abs(multiplier) * gross < greatest):
                 return None
-            multipliers.append(multiplier)
+            made.append(multiplier)
         elif known or sizes is None or not gross:
-            multipliers.append(0.0)
+            made.append(0.0)
         else:
             return None
-    return components * tensor_of(multipliers, like if like.dtype is components.dtype else components[0])
+    return made
+
+
+def _limits(dtype: torch.dtype) -> tuple[float, ...]:
+    info = torch.finfo(dtype)
+    return ROUNDINGS * info.eps, max(1 / STEEP, info.eps**0.5), info.tiny / info.eps, info.max * info.eps, info.max
+
+
+_LIMITS = {dtype: _limits(dtype) for dtype in (torch.float32, torch.float64)}
 
 
 def larger_of_few(sign: int, ends: Sequence[Numbers]) -> tuple[list[float], list[float]] | None:
@@ -208,13 +228,19 @@ def larger_of_few(sign: int, ends: Sequence[Numbers]) -> tuple[list[float], list
     path on which each is the larger. None where that is not finite."""
     shares: tuple[list[float], list[float]] = [], []
     for x, y, r, s in zip(*ends, strict=True):
-        gap, before = sign * (x - y), sign * (r - s)
-        first, second = max(gap, 0.0) + max(before, 0.0), min(gap, 0.0) + min(before, 0.0)
-        path = first - second
-        if not path < math.inf:  # NaN or infinite
+        found = larger_of_two(sign, x, y, r, s)
+        if found is None:
             return None
-        if not path:  # equal lines share evenly
-            first, second, path = 1.0, -1.0, 2.0
-        shares[0].append(first / path)
-        shares[1].append(-second / path)
+        shares[0].append(found[0])
+        shares[1].append(found[1])
     return shares
+
+
+def larger_of_two(sign: int, x: float, y: float, r: float, s: float) -> tuple[float, float] | None:
+    """The same of x and y, which were r and s."""
+    gap, before = sign * (x - y), sign * (r - s)
+    first, second = max(gap, 0.0) + max(before, 0.0), min(gap, 0.0) + min(before, 0.0)
+    path = first - second
+    if not path < math.inf:  # NaN or infinite
+        return None
+    return (first / path, -second / path) if path else (0.5, 0.5)  # equal lines share evenly

@@ -241,6 +241,10 @@ def single(
         x, number = args
         exponent = number if traits & Trait.POWER else None
         return Single(lambda u: func(u, number), x, (), exponent) if 0 in places else None
+    if options is None and len(args) == 2:
+        made = _beside_number(places, traits, func, *args)
+        if made is not None:
+            return made
     place, plain = -1, []
     for i, arg in enumerate(args):
         if type(arg) is DecomposedTensor:
@@ -276,6 +280,20 @@ def single(
     if type(exponent) is torch.Tensor and not exponent.ndim and exponent.is_cpu and not exponent.requires_grad:
         exponent = exponent.item()
     return Single(f, x, tuple([args[i] for i in plain]), exponent)
+
+
+def _beside_number(places: Collection[int], traits: int, func: Function, a: Any, b: Any) -> Single | None:
+    """`single` of one beside a constant number in a tensor."""
+    place = 0 if type(a) is DecomposedTensor else 1
+    x, other = (b, a) if place else (a, b)
+    if type(x) is not DecomposedTensor or type(other) is not _Tensor or other.ndim or place not in places:
+        return None
+    if other.dtype is not x.value.dtype or not has_elements(other):
+        return None
+    if place:
+        return Single(lambda u, o: func(o, u), x, (other,), None)
+    known = traits & Trait.POWER and other.is_cpu and not other.requires_grad
+    return Single(func, x, (other,), other.item() if known else None)
 
 
 def pointwise(

@@ -9,13 +9,13 @@ from typing import Any
 
 import torch
 
-from npdec._decomposed import size_limits
 from npdec._decomposed.registry import Trait
 from npdec._decomposed.settings import current as settings
 from npdec._decomposed.size_limits import HANDFUL
 from npdec._decomposed.size_warnings import STEEP, half_of_digits, keeps_digits
-from npdec._decomposed.tensor import DecomposedTensor, merged
+from npdec._decomposed.tensor import DecomposedTensor
 from npdec._law.ordinary import FACTORS, Form, built, has_elements, is_moderate, is_ordinary, rows_of
+from npdec._law.ordinary_numbers import ends_of_two, row, weighted
 from npdec._law.ordinary_pairs import Pair, midpoint, pair_of
 
 __all__ = ["added", "product", "quotient"]
@@ -110,46 +110,8 @@ def _added(traits: int, func: Function, args: Sequence[Any]) -> Any:
     return pair.made(func, components)
 
 
-def _numbers(a: DecomposedTensor, b: DecomposedTensor) -> tuple[float, float, float, float] | None:
-    """The ends of two ordinary numbers of one dtype that nobody differentiates, as Python's: of these the multipliers
-    are sooner found."""
-    x, y, r, t, first, second = a.value, b.value, a.residual, b.residual, a.components, b.components
-    if x.ndim or y.ndim or x.dtype is not y.dtype or not x.is_cpu:
-        return None
-    if x.requires_grad or y.requires_grad or r.requires_grad or t.requires_grad:
-        return None
-    if first.requires_grad or second.requires_grad or max(first.numel(), second.numel()) > HANDFUL:
-        return None
-    return x.item(), y.item(), r.item(), t.item()
-
-
-def _weighted(func: Function, a: DecomposedTensor, b: DecomposedTensor, of_a: float, of_b: float) -> Any:
-    """The function of two such numbers, of which the components of each have this weight."""
-    left, right = [c * of_a for c in a.components.tolist()], [c * of_b for c in b.components.tolist()]
-    labels = a.labels
-    if labels is b.labels:
-        made = [x + y for x, y in zip(left, right, strict=True)]
-    else:
-        labels, places = merged(labels, b.labels)
-        made = left + [0.0] * (len(labels) - len(left))
-        for place, number in zip(places, right, strict=True):
-            made[place] += number
-    components = _row(made, a.value) if len(labels) < size_limits.MANY else None
-    return (
-        NotImplemented
-        if components is None
-        else built(func(a.value, b.value), func(a.residual, b.residual), components, labels)
-    )
-
-
-def _row(made: list[float], like: torch.Tensor) -> torch.Tensor | None:
-    """The components of a number of the dtype, if they are finite."""
-    finite = sum(map(abs, made)) <= torch.finfo(like.dtype).max
-    return torch.tensor(made, dtype=like.dtype, device=_CPU) if finite else None
-
-
 def _over_number(func: Function, a: Any, x: DecomposedTensor) -> Any:
-    """A constant number over an ordinary one that nobody differentiates, as `_numbers`; NotImplemented of others."""
+    """A constant number over an ordinary one that nobody differentiates, as `ends_of_two`; NotImplemented of others."""
     value, residual, components = x.value, x.residual, x.components
     graph = value.requires_grad or residual.requires_grad or components.requires_grad
     if value.ndim or not value.is_cpu or graph or components.numel() > HANDFUL:
@@ -163,7 +125,7 @@ def _over_number(func: Function, a: Any, x: DecomposedTensor) -> Any:
     steep = 1 / b / t
     if not (abs(number) <= STEEP and abs(steep) <= STEEP):
         return NotImplemented
-    made = _row([c * (-number * steep) for c in components.tolist()], value)
+    made = row([c * (-number * steep) for c in components.tolist()], value)
     return NotImplemented if made is None else built(func(a, value), func(a, residual), made, x.labels)
 
 
@@ -177,12 +139,12 @@ def product(func: Function, args: Sequence[Any]) -> Any:
             if -STEEP <= other <= STEEP:
                 return _scaled(func, x, other)
         elif type(other) is DecomposedTensor:
-            ends = _numbers(x, other) if is_ordinary(other) else None
+            ends = ends_of_two(x, other) if not x.value.ndim and is_ordinary(other) else None
             if ends is not None:
                 a, b, r, t = ends
                 at_a, at_b = (a + r) / 2, (b + t) / 2
                 if abs(at_a) <= STEEP and abs(at_b) <= STEEP:
-                    return _weighted(func, x, other, at_b, at_a)
+                    return weighted(func, x, other, at_b, at_a, finite=False)
         elif _is_like(other, x) and is_moderate(other):
             return built(func(x.value, other), func(rows_of(x), other), func(x.components, other), x.labels)
     pair = pair_of(args, apart=True)
@@ -213,13 +175,13 @@ def quotient(func: Function, args: Sequence[Any]) -> Any:
         if is_ordinary(x) and _is_like(other, x) and _divides(other):
             return built(func(x.value, other), func(rows_of(x), other), func(x.components, other), x.labels)
     elif is_ordinary(x) and is_ordinary(other) and settings.get().rule == "affine":
-        ends = _numbers(x, other)
+        ends = None if x.value.ndim else ends_of_two(x, other)
         if ends is not None and ends[1] and ends[3]:
             a, b, r, t = ends
             at, over, steep = (a + r) / 2, (1 / b + 1 / t) / 2, 1 / b / t
             moderate = abs(at) <= STEEP and abs(over) <= STEEP and abs(steep) <= STEEP
             if moderate and 4 * over * over <= _EVEN[x.value.dtype] * abs(steep):
-                return _weighted(func, x, other, over, -at * steep)
+                return weighted(func, x, other, over, -at * steep, finite=True)
     elif settings.get().rule == "affine" and is_ordinary(other) and (type(x) in _NUMBERS or type(x) in FACTORS):
         made = _over_number(func, x, other)
         if made is not NotImplemented:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -12,26 +12,25 @@ import torch
 
 from npdec._decomposed import size_limits
 from npdec._decomposed.settings import current as settings
-from npdec._decomposed.size_warnings import STEEP, has_few_digits, warn_of_digits
-from npdec._decomposed.tensor import DecomposedTensor, Labels, align, places_of, union
-from npdec._law.all_components import current as chunk
-from npdec._law.all_components import need_all
+from npdec._decomposed.size_warnings import STEEP, has_few_digits
+from npdec._decomposed.tensor import DecomposedTensor, align, places_of, union
 from npdec._law.of_few import (
     FEW,
-    ROUNDINGS,
     Numbers,
     all_listed,
     larger_of_few,
+    larger_of_two,
     listed,
     repeated,
     shares_of_few,
     tensor_of,
 )
-from npdec._law.ordinary import Form, built, has_elements, is_moderate, is_ordinary, made_of, single
+from npdec._law.ordinary import Form, built, has_elements, is_moderate, is_ordinary, made_of
+from npdec._law.ordinary_numbers import ends_of_two, weighted
 from npdec._law.ordinary_pairs import Pair, is_constant, pair_of
-from npdec._torch.tracing import name_of
+from npdec._law.ordinary_steps import condition_of, shared
 
-__all__ = ["chosen", "compared", "condition_of", "is_condition", "larger", "stepwise", "stepwise_instead"]
+__all__ = ["chosen", "compared", "is_condition", "larger"]
 
 Function = Callable[..., Any]
 _WITH_FEW_DIGITS = frozenset(filter(has_few_digits, (torch.float32, torch.float64)))
@@ -43,6 +42,9 @@ def larger(sign: int) -> Form:
 
 
 def _larger(sign: int, func: Function, args: Sequence[Any]) -> Any:
+    made = _larger_number(sign, func, *args) if len(args) == 2 else NotImplemented
+    if made is not NotImplemented:
+        return made
     pair = pair_of(args, apart=True)
     if pair is None or not all(isinstance(value, torch.Tensor) for value in pair.values):
         return NotImplemented
@@ -73,6 +75,30 @@ def _larger(sign: int, func: Function, args: Sequence[Any]) -> Any:
         if components is not None
     ]
     return pair.made(func, terms[0] if len(terms) == 1 else pair.together(*terms))
+
+
+def _larger_number(sign: int, func: Function, a: Any, b: Any) -> Any:
+    """Of two numbers, or of one and a constant in a tensor."""
+    if is_ordinary(a) and is_ordinary(b):
+        ends = ends_of_two(a, b)
+        shares = None if ends is None else larger_of_two(sign, *ends)
+        return NotImplemented if shares is None else weighted(func, a, b, *shares, finite=False)
+    swapped = type(b) is DecomposedTensor
+    x, other = (b, a) if swapped else (a, b)
+    if not is_ordinary(x) or type(other) is not torch.Tensor or other.ndim or x.value.ndim:
+        return NotImplemented
+    constant, value, residual = other, x.value, x.residual
+    graph = value.requires_grad or residual.requires_grad or constant.requires_grad or x.components.requires_grad
+    if graph or not value.is_cpu or not constant.is_cpu or constant.dtype is not value.dtype:
+        return NotImplemented
+    number = constant.item()
+    shares = larger_of_two(sign, value.item(), number, residual.item(), number)
+    if shares is None:
+        return NotImplemented
+    made = x.components * shares[0]
+    if swapped:
+        return built(func(constant, value), func(constant, residual), made, x.labels)
+    return built(func(value, constant), func(residual, constant), made, x.labels)
 
 
 def _ends_of_few(pair: Pair, value: torch.Tensor) -> list[Numbers] | None:
@@ -113,127 +139,8 @@ def compared(func: Function, args: Sequence[Any]) -> Any:
         dtype = pair.like.value.dtype
         jump = value.to(dtype) - residual.to(dtype)
         step = (pair.values[0] - pair.values[1]) - (pair.residuals[0] - pair.residuals[1])
-        made = _shared(jump, -step if first is None else step, components)
+        made = shared(jump, -step if first is None else step, components)
     return NotImplemented if made is None else condition_of(value, residual, made, pair.labels)
-
-
-def _shared(
-    jump: torch.Tensor, step: torch.Tensor, components: torch.Tensor, size: torch.Tensor | None = None
-) -> torch.Tensor | None:
-    """What each component has of a jump, as `npdec._law.jumps` shares it, where the components add up to the step, and
-    do not cancel; else None. `size` is given if the function moves beside its jumps as well."""
-    if size is None and not jump.any():
-        return components.new_zeros((components.shape[0], *jump.shape))
-    if chunk.get() is not None:
-        need_all()
-    graph = components.requires_grad or jump.requires_grad or step.requires_grad
-    count = components.shape[0] * jump.numel()
-    if 0 < count <= FEW and jump.shape == step.shape and components.is_cpu and not graph:
-        sizes = None if size is None else size.reshape(-1).tolist()
-        return shares_of_few(jump.reshape(-1).tolist(), step.reshape(-1).tolist(), components, jump, sizes)
-    given = components.detach()
-    total, gross = given.sum(0), given.abs().sum(0)
-    info, still = torch.finfo(jump.dtype), jump == 0
-    eps = info.eps
-    known = (step - total).abs() <= ROUNDINGS * eps * gross  # of what rounding alone has moved the general way knows
-    known &= total.abs() > max(1 / STEEP, eps**0.5) * gross
-    if size is not None and components.shape[0] == 1:
-        known &= total.abs() > ROUNDINGS * eps * size
-    if not bool((known | (still if size is None else still & (gross == 0))).all()):
-        return None
-    if step.requires_grad:  # which has the graph of what the components add up to
-        total = step + (total - step).detach()
-    multiplier = jump / torch.where(still, 1, total)
-    if multiplier.numel():
-        least, most = torch.aminmax(multiplier.detach().abs() + still)
-        if not (float(least) >= info.tiny / eps and float(most) <= info.max * eps):  # out of the exponent range
-            return None
-    made = components * multiplier
-    return made if math.isfinite(made.sum().item()) else None
-
-
-def condition_of(value: torch.Tensor, residual: torch.Tensor, components: torch.Tensor, labels: Labels) -> Any:
-    """A decomposed boolean."""
-    made = built(value, residual, components, labels)
-    made.discrete = True
-    return made
-
-
-def stepwise(
-    places: Collection[int],
-    shares: Any,
-    func: Function,
-    args: Sequence[Any],
-    options: dict[str, Any] | None = None,
-) -> Any:
-    """A function of one that moves across jumps, or of two, which have the `shares` of its change."""
-    here = settings.get()
-    if len(args) == 2 and type(args[0]) is type(args[1]) is DecomposedTensor and not options:
-        return _of_two(shares, func, args)
-    call = None if here.rule != "affine" else single(places, 0, func, args, options)
-    if call is None or not is_ordinary(call.x):
-        return NotImplemented
-    f, x, others, _ = call
-    if torch.is_grad_enabled() and (x.value.requires_grad or x.residual.requires_grad or x.components.requires_grad):
-        return NotImplemented
-    if others and torch.is_grad_enabled() and any(o.requires_grad for o in others):
-        return NotImplemented
-    value = f(x.value, *others)
-    if type(value) is not torch.Tensor or value.shape != x.value.shape:
-        return NotImplemented
-    residual, dtype = f(x.residual, *others), x.value.dtype
-    boolean = value.dtype is torch.bool
-    if here.frozen_conditions if boolean else value.dtype is not dtype:
-        return NotImplemented
-    after, before = x.value, x.residual
-    few = all_listed((after, before, residual), (x.components,), value)
-    if few is None:
-        jump, step = value.to(dtype) - residual.to(dtype), after - before
-        made = _shared(jump, step, x.components, None if boolean else after.abs() + before.abs())
-    else:
-        a, b, its = few
-        jumps, steps = list(map(operator.sub, listed(value), its)), list(map(operator.sub, a, b))
-        sizes = None if boolean else [abs(u) + abs(w) for u, w in zip(a, b, strict=True)]
-        made = shares_of_few(jumps, steps, x.components, value, sizes)
-    if made is None:
-        return NotImplemented
-    return condition_of(value, residual, made, x.labels) if boolean else made_of(value, residual, made, x)
-
-
-def _of_two(shares: Function, func: Function, args: Sequence[Any]) -> Any:
-    pair = pair_of(args, apart=True)
-    if pair is None or settings.get().rule != "affine":
-        return NotImplemented
-    (x, y), (r, s), (first, second) = pair.values, pair.residuals, pair.components
-    assert first is not None
-    assert second is not None
-    if x.shape != y.shape:
-        return NotImplemented
-    graph = x.requires_grad or y.requires_grad or r.requires_grad or s.requires_grad
-    if torch.is_grad_enabled() and (graph or first.requires_grad or second.requires_grad):
-        return NotImplemented
-    value, residual = func(x, y), func(r, s)
-    if type(value) is not torch.Tensor or value.shape != x.shape or value.dtype is not x.dtype:
-        return NotImplemented
-    by_x, by_y = shares(x, y, r, s, func, value, residual)
-    of_x = _shared(by_x, x - r, first, x.abs() + r.abs())
-    of_y = None if of_x is None else _shared(by_y, y - s, second, y.abs() + s.abs())
-    if of_x is None or of_y is None:
-        return NotImplemented
-    made = pair.together(of_x, of_y)
-    gross = by_x.abs() + by_y.abs()
-    if value.dtype in _WITH_FEW_DIGITS or not torch.linalg.vector_norm(gross).item() <= STEEP:
-        warn_of_digits(name_of(func), gross, made, value, residual, reverse=False)
-    return built(value, residual, made, pair.labels)
-
-
-def stepwise_instead(places: Collection[int], shares: Function, own: Function) -> Form:
-    """The form of a function with jumps, by another that computes the same, and has a derivative."""
-    return partial(_instead, places, shares, own)
-
-
-def _instead(places: Collection[int], shares: Function, own: Function, func: Function, args: Sequence[Any]) -> Any:
-    return stepwise(places, shares, own, args) if len(args) == 2 else NotImplemented
 
 
 def chosen(func: Function, args: Sequence[Any]) -> Any:
@@ -258,6 +165,10 @@ def chosen(func: Function, args: Sequence[Any]) -> Any:
     value = torch.where(at, x, y)
     if value.shape != like.value.shape:
         return NotImplemented
+    if at is not before and not value.ndim:
+        made = _chosen_number(condition, a, b, value, (x, r, y, s))
+        if made is not NotImplemented:
+            return made
     parts = [part for part in args if type(part) is DecomposedTensor]
     if at is not before and _are_few(parts, x, y):
         return _chosen_of_few(args, value, (x, r), (y, s))
@@ -279,6 +190,31 @@ def chosen(func: Function, args: Sequence[Any]) -> Any:
     if isinstance(second, torch.Tensor):
         components.addcmul_(second, 1 - share)
     return made_of(value, torch.where(before, r, s), components, like, labels)
+
+
+def _chosen_number(
+    condition: DecomposedTensor, a: Any, b: Any, value: torch.Tensor, ends: Sequence[torch.Tensor]
+) -> Any:
+    """`chosen` of numbers by a decomposed condition, under the same labels."""
+    labels, components = condition.labels, condition.components
+    for part in (condition, a, b):
+        if type(part) is DecomposedTensor:
+            graph = part.value.requires_grad or part.residual.requires_grad or part.components.requires_grad
+            if part.labels is not labels or graph or not part.value.is_cpu:
+                return NotImplemented
+    if any(end.ndim or end.requires_grad for end in ends):
+        return NotImplemented
+    x, r, y, s = (end.item() for end in ends)
+    at, before, first, second = condition.value.item(), condition.residual.item(), (x + r) / 2, (y + s) / 2
+    if not (abs(first) <= STEEP and abs(second) <= STEEP):
+        return NotImplemented
+    gain, share = (first if at or before else 0.0) - (0.0 if at and before else second), (at + before) / 2
+    made = torch.mul(components, gain)
+    if type(a) is DecomposedTensor:
+        made.add_(a.components, alpha=share)
+    if type(b) is DecomposedTensor:
+        made.add_(b.components, alpha=1 - share)
+    return built(value, torch.where(condition.residual, ends[1], ends[3]), made, labels)
 
 
 def _are_few(parts: Sequence[DecomposedTensor], x: torch.Tensor, y: torch.Tensor) -> bool:

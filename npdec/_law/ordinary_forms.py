@@ -8,7 +8,7 @@ from typing import Any
 
 from npdec._decomposed.registry import Trait
 from npdec._impl.quotients_impl import in_both_orders
-from npdec._law import ordinary, ordinary_arithmetic, ordinary_choices, ordinary_linear, ordinary_pairs
+from npdec._law import ordinary, ordinary_arithmetic, ordinary_linear, ordinary_pairs, ordinary_steps
 
 __all__ = ["form_of", "takes_options"]
 
@@ -17,7 +17,12 @@ Function = Callable[..., Any]
 
 
 def form_of(
-    given: Mapping[int | str, str], traits: int, slope: Function | None, mean: Any, batch: Function | None
+    given: Mapping[int | str, str],
+    traits: int,
+    slope: Function | None,
+    mean: Any,
+    batch: Function | None,
+    rates: Function | None = None,
 ) -> ordinary.Form | None:
     """The form of a function whose arguments, by position and by name, carry the tags; None if it has none."""
     tags, places = set(given.values()), frozenset(key for key in given if isinstance(key, int))
@@ -37,9 +42,9 @@ def form_of(
         return ordinary_pairs.layer
     if tags == {"Pointwise"}:
         beside = partial(ordinary.pointwise, slope, traits, places)
-        return beside if mean is None else ordinary_pairs.by_means(mean, beside)
+        return beside if mean is None and rates is None else ordinary_pairs.by_means(mean, rates, beside)
     if tags == {"Stepwise"}:
-        return partial(ordinary_choices.stepwise, places, mean or in_both_orders)
+        return partial(ordinary_steps.stepwise, places, mean or in_both_orders)
     return None
 
 

@@ -3,6 +3,7 @@ functions that tell finite numbers from others."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -11,11 +12,14 @@ import torch
 
 from npdec._decomposed import size_limits
 from npdec._decomposed.settings import current as settings
+from npdec._decomposed.size_limits import HANDFUL
 from npdec._decomposed.tensor import DecomposedTensor, merged, placed
+from npdec._law.of_few import listed
 from npdec._law.ordinary import Form, has_elements, is_ordinary, made_of
-from npdec._law.ordinary_choices import compared, condition_of, is_condition
+from npdec._law.ordinary_choices import compared, is_condition
+from npdec._law.ordinary_steps import condition_of
 
-__all__ = ["finiteness", "logic", "negation", "replaced"]
+__all__ = ["finiteness", "folded", "logic", "negation", "replaced"]
 
 Function = Callable[..., Any]
 _NUMBERS = frozenset({float, int, bool, type(None)})
@@ -56,6 +60,39 @@ def replaced(func: Function, args: Sequence[Any]) -> Any:
     if not torch.equal(finite, torch.isfinite(x.residual)) or bool(((value != residual) & ~finite).any()):
         return NotImplemented
     return made_of(value, residual, torch.where(finite, x.components, 0), x)
+
+
+def folded(everything: bool) -> Form:
+    """The form of whether all of a handful of conditions hold, or any."""
+    return partial(_folded, everything)
+
+
+def _folded(everything: bool, func: Function, args: Sequence[Any]) -> Any:
+    if len(args) != 1 or type(args[0]) is not DecomposedTensor:
+        return NotImplemented
+    x = _truth(args[0])
+    if x is NotImplemented or not is_condition(x) or not 0 < x.value.numel() <= HANDFUL or not x.value.is_cpu:
+        return NotImplemented
+    value, residual = func(args[0].value), func(args[0].residual)
+    if value.dtype is not torch.bool or settings.get().frozen_conditions or settings.get().rule == "none":
+        return NotImplemented
+    weights = _weights_of_product(*[[flag is everything for flag in listed(end)] for end in (x.value, x.residual)])
+    components = x.components
+    made = torch.mv(components.reshape(len(x.labels), -1), torch.tensor(weights, dtype=components.dtype))
+    return condition_of(value, residual, made, x.labels)
+
+
+def _weights_of_product(now: Sequence[bool], before: Sequence[bool]) -> list[float]:
+    """For factors of 0 and 1 the integral along the path of the product of all other ones: of p that become true and q
+    that cease to be it is Euler's beta function B(p + 1, q + 1), and zero if one is false all along."""
+    kinds = list(zip(now, before, strict=True))
+    rising, falling, never = (kinds.count(kind) for kind in ((True, False), (False, True), (False, False)))
+    weights: list[float] = []
+    for at, was in kinds:
+        p, q = rising - (at and not was), falling - (was and not at)
+        none = never - (not at and not was)
+        weights.append(0.0 if none else 1 / ((p + q + 1) * math.comb(p + q, p)))
+    return weights
 
 
 def _logic(share: Function, numeric: bool, func: Function, args: Sequence[Any]) -> Any:

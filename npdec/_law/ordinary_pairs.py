@@ -5,8 +5,10 @@ Each argument is an ordinary decomposed tensor (`npdec._law.ordinary`), a plain 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from functools import partial
+from string import ascii_letters
 from typing import Any, NamedTuple
 
 import torch
@@ -15,16 +17,21 @@ from npdec._decomposed import size_limits
 from npdec._decomposed.axes import narrowed
 from npdec._decomposed.broadcast_residuals import materialised_residual
 from npdec._decomposed.settings import current as settings
+from npdec._decomposed.size_limits import HANDFUL
 from npdec._decomposed.size_warnings import warn_of_digits
 from npdec._decomposed.tensor import DecomposedTensor, Labels, merged, placed
 from npdec._law import ordinary
-from npdec._law.ordinary import FACTORS, FEW, has_elements, is_moderate, is_ordinary, made_of, rows_of
+from npdec._law.means_of_few import means_of_few, means_of_number
+from npdec._law.of_few import listed, tensor_of
+from npdec._law.ordinary import FACTORS, FEW, built, has_elements, is_moderate, is_ordinary, made_of, rows_of
+from npdec._law.ordinary_numbers import ends_of_two, sum_of_two
 from npdec._torch.tracing import name_of
 
-__all__ = ["Pair", "by_means", "is_constant", "layer", "matmul", "midpoint", "pair_of"]
+__all__ = ["Pair", "by_means", "einsum", "is_constant", "layer", "matmul", "midpoint", "pair_of"]
 
 Function = Callable[..., Any]
 _JUMP = 0.5  # no jump of an angle is smaller
+_EQUATION = re.compile("([a-zA-Z]*),([a-zA-Z]*)->([a-zA-Z]*)")
 _LARGE = 2**16  # elements of components, from which on products are made for one after the other
 
 
@@ -163,6 +170,27 @@ def matmul(func: Function, args: Sequence[Any]) -> Any:
     return made_of(func(a.value, b.value), func(rows, columns), components, a, labels)
 
 
+def einsum(func: Function, args: Sequence[Any]) -> Any:
+    """An Einstein sum of two: each times the other's midpoint."""
+    if len(args) != 3 or type(args[0]) is not str or not (is_ordinary(args[1]) and is_ordinary(args[2])):
+        return NotImplemented
+    equation, a, b = args
+    terms = _EQUATION.fullmatch(equation)
+    spare = None if terms is None else next((letter for letter in ascii_letters if letter not in equation), None)
+    middles = None if spare is None else _middles(a, b)
+    if terms is None or middles is None:
+        return NotImplemented
+    labels, parts = _aligned(a, b)
+    if parts is None:
+        return NotImplemented
+    first, second, out = terms.groups()
+    value = func(equation, a.value, b.value)
+    residual = func(equation, materialised_residual(a), materialised_residual(b))
+    components = func(f"{spare}{first},{second}->{spare}{out}", parts[0], middles[1])
+    components = components + func(f"{first},{spare}{second}->{spare}{out}", middles[0], parts[1])
+    return made_of(value, residual, components, a, labels)
+
+
 def layer(func: Function, args: Sequence[Any]) -> Any:
     """Rows times a decomposed weight, each times the other's midpoint, and a bias."""
     if not 2 <= len(args) <= 3 or type(args[1]) in FACTORS or not (is_ordinary(args[0]) and is_ordinary(args[1])):
@@ -200,26 +228,42 @@ def _middles(a: DecomposedTensor, b: DecomposedTensor) -> tuple[torch.Tensor, to
     return (middle_a, middle_b) if is_moderate(middle_a) and is_moderate(middle_b) else None
 
 
-def by_means(mean: Function, of_one: ordinary.Form) -> ordinary.Form:
-    """The form of a function of two that is smooth along each path, by the closed form of its mean gradients, or by
-    that of one beside a constant."""
-    return partial(_by_means, mean, of_one)
+def by_means(mean: Function | None, rates: Function | None, of_one: ordinary.Form) -> ordinary.Form:
+    """The form of a function of two that is smooth along each path, by the closed form of its mean gradients or a
+    formula of its derivatives, or by that of one beside a constant."""
+    return partial(_by_means, mean, mean or rates, of_one)
 
 
-def _by_means(mean: Function, of_one: ordinary.Form, func: Function, args: Sequence[Any]) -> Any:
-    if len(args) == 2 and not type(args[0]) is type(args[1]) is DecomposedTensor:
+def _by_means(mean: Function | None, key: Any, of_one: ordinary.Form, func: Function, args: Sequence[Any]) -> Any:
+    if len(args) != 2 or not type(args[0]) is type(args[1]) is DecomposedTensor:
         return of_one(func, args)
+    here = settings.get()
+    if here.rule != "affine":
+        return NotImplemented
+    a, b = args
+    if not a.value.ndim and here.rtol is None and is_ordinary(a) and is_ordinary(b):
+        ends = ends_of_two(a, b)
+        if ends is not None:
+            return _of_numbers(key, func, a, b, ends)
     pair = pair_of(args, apart=True)
-    if pair is None or settings.get().rule != "affine" or not all(isinstance(x, torch.Tensor) for x in pair.values):
+    if pair is None or not all(isinstance(x, torch.Tensor) for x in pair.values):
         return NotImplemented
     first, second = pair.components
     if first is None or second is None:
         return NotImplemented
     value = func(*pair.values)
-    residual = func(*pair.residuals).expand(value.shape)
-    if not value.numel() or _has_graph(pair):
+    if not value.numel() or _has_graph(pair) or value.dtype is not a.value.dtype:
         return NotImplemented
+    residual = func(*pair.residuals).expand(value.shape)
     starts = [r.expand(value.shape) for r in pair.residuals]
+    if here.rtol is None and value.numel() <= HANDFUL and value.is_cpu:
+        few = [listed(x.expand(value.shape)) for x in pair.values] + [listed(r) for r in starts]
+        found = means_of_few(key, few, listed(value), listed(residual), value.dtype)
+        if found is not None:
+            means = [tensor_of(numbers, value) for numbers in found]
+            return made_of(value, residual, pair.together(first * means[0], second * means[1]), pair.like, pair.labels)
+    if mean is None:
+        return NotImplemented
     means = mean(*pair.values, *starts, func, value, residual)
     if not all(map(is_moderate, means)):
         return NotImplemented
@@ -229,6 +273,18 @@ def _by_means(mean: Function, of_one: ordinary.Form, func: Function, args: Seque
     made = pair.together(first * means[0], second * means[1])
     warn_of_digits(name_of(func), shares[0].abs() + shares[1].abs(), made, value, residual, reverse=False)
     return made_of(value, residual, made, pair.like, pair.labels)
+
+
+def _of_numbers(
+    key: Any, func: Function, a: DecomposedTensor, b: DecomposedTensor, ends: tuple[float, float, float, float]
+) -> Any:
+    value, residual = func(a.value, b.value), func(a.residual, b.residual)
+    if value.dtype is not a.value.dtype:
+        return NotImplemented
+    x, y, r, s = ends
+    means = means_of_number(key, x, y, r, s, value.item(), residual.item(), value.dtype)
+    made = None if means is None else sum_of_two(a, b, *means)
+    return NotImplemented if made is None else built(value, residual, *made)
 
 
 def _has_graph(pair: Pair) -> bool:

@@ -44,6 +44,7 @@ from npdec._impl import (  # noqa: F401 - the chapters
     statistics_impl,
     windows_impl,
 )
+from npdec._normalizer.carried_operators import attach_carried_operators
 from npdec._normalizer.native import attach_native
 from npdec._normalizer.operators import attach_matmul, attach_methods, attach_operators
 from npdec._normalizer.published import Published, kernels_of
@@ -63,6 +64,7 @@ for name, kernel in functions.kernels.items():
 attach_operators({id(function): function for function in functions.ufuncs.values()}.values())
 declared = [spec_of(function.__kernel__) for function in functions.ufuncs.values()]
 attach_scalar_operators({spec.operator: spec for spec in declared if spec.operator is not None})
+attach_carried_operators(functions.ufuncs.values())
 attach_matmul(functions["matmul"])
 attach_methods(kernel for chapter in CHAPTERS for kernel in kernels_of(chapter))
 attach_native(functions.ufuncs.values())

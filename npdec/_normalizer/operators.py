@@ -35,10 +35,10 @@ from npdec._normalizer.sources import SOURCES, of_many, without_many
 from npdec._normalizer.ufunc import ufunc
 from npdec._torch.tracing import constant_when_traced, restart_trace, tracing
 
-__all__ = ["attach_matmul", "attach_methods", "attach_operators"]
+__all__ = ["COMPARISONS", "UNARY", "attach_matmul", "attach_methods", "attach_operators", "make"]
 
-_UNARY = {"neg", "pos", "abs", "invert"}
-_COMPARISONS = {"lt", "le", "gt", "ge", "eq", "ne"}
+UNARY = {"neg", "pos", "abs", "invert"}
+COMPARISONS = {"lt", "le", "gt", "ge", "eq", "ne"}
 _COMMUTATIVE = {"add", "mul", "and", "or", "xor"}
 _COMPLEX = frozenset({torch.complex64, torch.complex128})
 _NARROW = frozenset({torch.int8, torch.int16, torch.int32, torch.uint8})
@@ -108,7 +108,7 @@ def _is_unlike(array: Any, other: Any) -> bool:
     return isinstance(other, (dict, set, frozenset, slice)) or type(other).__eq__ in (object.__eq__, _NONE_EQ)
 
 
-def _make(kind: str, function: ufunc, name: str, **more: Any) -> Callable[..., Any]:
+def make(kind: str, function: ufunc, name: str, **more: Any) -> Callable[..., Any]:
     """The operator `name` of a kind, for a ufunc."""
     scope: dict[str, Any] = {
         "_function": function,
@@ -151,35 +151,35 @@ def attach_operators(functions: Iterable[Any]) -> None:
         if stem is None:
             continue
         plain, reflected, in_place = f"__{stem}__", f"__r{stem}__", f"__i{stem}__"
-        if stem in _UNARY:
-            _attach(ArrayMethods, plain, _make("unary", function, plain))
+        if stem in UNARY:
+            _attach(ArrayMethods, plain, make("unary", function, plain))
             continue
-        if stem in _COMPARISONS:
+        if stem in COMPARISONS:
             unlike = {"eq": False, "ne": True}.get(stem)
-            slow = _make("comparison", function, plain, _unlike=unlike, _accepts=_accepts_compared)
+            slow = make("comparison", function, plain, _unlike=unlike, _accepts=_accepts_compared)
             _attach(ArrayMethods, plain, _fast(function, of_any_dtypes(function, slow)))
             continue
         more: dict[str, Any] = {"_accepts": _accepts_factor} if stem == "mul" else {}
         kind = "binary"
         if stem == "pow":
             kind, more = "power", {"_bool": torch.bool, "_int8": torch.int8, "_complex": _COMPLEX, "_Tensor": _Tensor}
-        slow = _make(kind, function, plain, **more)
+        slow = make(kind, function, plain, **more)
         if stem != "pow":
             slow = of_any_dtypes(function, slow)
         if spec.integers is not None:
             slow = _fast_of_integers(function, slow, spec.integers)
         _attach(ArrayMethods, plain, _fast(function, slow))
-        slow = of_any_dtypes(function, _make("reflected", function, reflected, **more), reflected=True)
+        slow = of_any_dtypes(function, make("reflected", function, reflected, **more), reflected=True)
         if stem in _COMMUTATIVE:
             slow = _fast(function, slow, without=_COMPLEX)
         elif spec.reflected is not None:  # arrays and scalars are asked for their plain operators first
             slow = _fast(function, slow, without=_COMPLEX, torch_function=spec.reflected)
         _attach(ArrayMethods, reflected, slow)
         if function.nout == 1:
-            slow = _make("in place", function, in_place)
+            slow = make("in place", function, in_place)
             if stem == "pow":
                 numbers = frozenset({int, float, complex})
-                slow = _make("power in place", function, in_place, _general=slow, _numbers=numbers)
+                slow = make("power in place", function, in_place, _general=slow, _numbers=numbers)
             function._in_place = _fast_in_place(function, slow)
             _attach(Composition, in_place, function._in_place)
 
@@ -199,7 +199,7 @@ def _fast(
         int: fp_state.guarded(direct | (function._arrays & {torch.int64})),
         float: fp_state.guarded(direct),
     }
-    return _make(
+    return make(
         "fast comparison" if function._loops == "compare" else "fast",
         function,
         slow.__name__,
@@ -246,7 +246,7 @@ def _fast_of_integers(
     function: ufunc, slow: Callable[..., Any], torch_function: Callable[..., Any]
 ) -> Callable[..., Any]:
     """The operator that leaves to torch what torch does with signed integers as NumPy, and the rest to `slow`."""
-    return _make(
+    return make(
         "fast of integers",
         function,
         slow.__name__,
@@ -274,7 +274,7 @@ def _fast_in_place(function: ufunc, slow: Callable[..., Any]) -> Callable[..., A
     if method is None:
         return slow
     direct = function._direct
-    return _make(
+    return make(
         "fast in place",
         function,
         slow.__name__,
@@ -329,10 +329,10 @@ def attach_matmul(matmul: Any) -> None:
     """The operator @, which is no ufunc of elements. Scalars have none."""
     more = {"_direct": fp_state.guarded(DIRECT), "_Tensor": torch.Tensor}
     more |= {"_array_of": wrap.array_of, "_wrap_total": wrap.wrap_total}
-    _attach(Composition, "__matmul__", _make("matmul", matmul, "__matmul__", **more))
-    _attach(Composition, "__rmatmul__", _make("reflected matmul", matmul, "__rmatmul__"))
+    _attach(Composition, "__matmul__", make("matmul", matmul, "__matmul__", **more))
+    _attach(Composition, "__rmatmul__", make("reflected matmul", matmul, "__rmatmul__"))
     more = {"_ArrayBase": ArrayBase}
-    _attach(Composition, "__imatmul__", _make("in place matmul", matmul, "__imatmul__", **more))
+    _attach(Composition, "__imatmul__", make("in place matmul", matmul, "__imatmul__", **more))
 
 
 class _Method:

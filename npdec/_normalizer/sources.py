@@ -296,3 +296,67 @@ SOURCES["fast of integers"] = SOURCES["fast"].replace(
     "return _wrap(r)", "return _slow(self, other) if r is None else _wrap(r)"
 )
 SOURCES["fast comparison"] = SOURCES["fast"].replace("c._d = d", "c._d = _bool")
+# Of scalars that carry contributions: what torch does before it asks for `__torch_function__` takes as long as the law.
+SOURCES["carried"] = """
+def operator(self, other):
+    t = self._t
+    if type(t) is not _Decomposed or _d not in _arrays or _tracing():
+        return _slow(self, other)
+    kind = type(other)
+    if kind is _carrier:
+        given = other._t
+    elif kind is float or (kind is int and -_highest <= other <= _highest):
+        given = other
+    elif kind is _host:  # of a power torch rounds what is raised to a number otherwise
+        given = _kept(other._n, _d) if _as_tensor else other._n
+    else:
+        return _slow(self, other)
+    if given is None:
+        return _slow(self, other)
+    try:
+        r = _call(t, given)
+    except (RuntimeError, OverflowError):
+        return _slow(self, other)
+    if type(r) is not _Decomposed:
+        return _wrap(r)
+    c = _new(_made); c._t = r
+    return c
+"""
+SOURCES["carried reflected"] = """
+def operator(self, other):
+    t = self._t
+    kind = type(other)
+    if type(t) is not _Decomposed or (kind is not float and kind is not int) or _d not in _arrays or _tracing():
+        return _slow(self, other)
+    given = _kept(other, _d)
+    if given is None:
+        return _slow(self, other)
+    try:
+        r = _call(given, t)
+    except (RuntimeError, OverflowError):
+        return _slow(self, other)
+    if type(r) is not _Decomposed:
+        return _wrap(r)
+    c = _new(_made); c._t = r
+    return c
+"""
+# Of several results.
+SOURCES["carried pair"] = SOURCES["carried"].replace(
+    """    if type(r) is not _Decomposed:
+        return _wrap(r)
+    c = _new(_made); c._t = r
+    return c
+""",
+    "    return tuple([_wrap(part) for part in r])\n",
+)
+SOURCES["carried unary"] = """
+def operator(self):
+    t = self._t
+    if type(t) is not _Decomposed or _d not in _arrays or _tracing():
+        return _slow(self)
+    r = _call(t)
+    if type(r) is not _Decomposed:
+        return _wrap(r)
+    c = _new(_made); c._t = r
+    return c
+"""

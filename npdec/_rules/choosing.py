@@ -154,7 +154,8 @@ def masked(
         return None
     before, behind = items[: at[0]], items[at[0] + 1 :]
     axes = mask.value.ndim
-    place = (*before, *[slice(None)] * axes, *behind)
+    whole = not before and not behind and axes == value_of(target).ndim  # of which no view has to be made
+    place = () if whole else (*before, *[slice(None)] * axes, *behind)
     seen = select(value_of(target), place) if place else value_of(target)
     if any(item is Ellipsis for item in before):
         trailing = sum(type(item) is not int for item in behind)
@@ -167,7 +168,7 @@ def masked(
         if shape is None:
             return None
         source = source.reshape(shape)
-    return mask.reshape((*mask.value.shape, *[1] * trailing)), place, source
+    return mask.reshape((*mask.value.shape, *[1] * trailing)) if trailing else mask, place, source
 
 
 def _is_basic(item: Any) -> bool:

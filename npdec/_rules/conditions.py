@@ -34,9 +34,10 @@ from npdec._law.discrete import (
     with_numbers,
 )
 from npdec._law.jumps import stepped
-from npdec._law.ordinary_choices import compared, stepwise
+from npdec._law.ordinary_choices import compared
 from npdec._law.ordinary_linear import like_another
-from npdec._law.ordinary_logic import finiteness, logic, negation
+from npdec._law.ordinary_logic import finiteness, folded, logic, negation
+from npdec._law.ordinary_steps import searched, stepwise
 from npdec._rules.by_formula import by_formula
 from npdec._rules.rule import rule
 from npdec._torch.functorch import mapped
@@ -190,7 +191,7 @@ def _bucketize(func: Function, input: Any, boundaries: Any, *, out_int32: bool =
     return _searched(call, input, boundaries, right)
 
 
-@rule("searchsorted", discrete=True)
+@rule("searchsorted", short=searched, discrete=True)
 def _searchsorted(
     func: Function,
     sorted_sequence: Any,
@@ -313,8 +314,8 @@ def _type_as(func: Function, x: Any, other: Any) -> Any:
     return x.to(value_of(other).dtype)
 
 
-rule("all", discrete=True)(_fold(True))
-rule("any", discrete=True)(_fold(False))
+rule("all", short=folded(everything=True), discrete=True)(_fold(True))
+rule("any", short=folded(everything=False), discrete=True)(_fold(False))
 rule("isclose", traits=Trait.ELEMENTWISE, discrete=True)(by_formula(_isclose))
 for _word in _LOGIC:
     _names = {f"logical_{_word}": True, f"bitwise_{_word} __{_word}__ __r{_word}__": False}

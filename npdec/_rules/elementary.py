@@ -33,8 +33,9 @@ from npdec._law.create_graph import wants_graph
 from npdec._law.mean_gradient import combined
 from npdec._law.ordinary import pointwise
 from npdec._law.ordinary_arithmetic import quotient
-from npdec._law.ordinary_choices import larger, stepwise_instead
+from npdec._law.ordinary_choices import larger
 from npdec._law.ordinary_places import scattered
+from npdec._law.ordinary_steps import stepwise_instead
 from npdec._rules.rule import rule
 from npdec._torch.functorch import mapped
 from npdec._torch.tracing import name_of, tracing

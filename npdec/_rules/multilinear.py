@@ -12,6 +12,7 @@ import torch.nn.functional as F
 from npdec._core.signatures import read_parameters
 from npdec._core.tags import Linear, Multilinear
 from npdec._decomposed.registry import Trait
+from npdec._law import ordinary_pairs
 from npdec._law.discrete import as_numbers
 from npdec._law.law import TaggedRule
 from npdec._rules.rule import rule
@@ -28,7 +29,7 @@ def product(input: Multilinear, other: Multilinear) -> Any: ...
 def product_along(input: Multilinear, other: Multilinear, *args: Any, **kwargs: Any) -> Any: ...
 
 
-@rule("einsum")
+@rule("einsum", short=ordinary_pairs.einsum)
 def einsum(equation: Any, *operands: Multilinear) -> Any: ...
 
 

@@ -28,6 +28,7 @@ from npdec._impl.segments_impl import mean_direction, mean_jacobian, unit_segmen
 from npdec._law import law
 from npdec._law.discrete import as_numbers, with_numbers
 from npdec._law.mean_gradient import mean_gradients
+from npdec._law.ordinary_vectors import length_of_vector
 from npdec._rules.by_formula import own_numbers
 from npdec._rules.rule import rule
 from npdec._torch.functorch import mapped
@@ -122,7 +123,7 @@ def _largest(r: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
     return up - down
 
 
-@rule("vector_norm")
+@rule("vector_norm", short=length_of_vector)
 @_of_numbers
 def _vector_norm(
     func: Function, x: Any, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: torch.dtype | None = None

@@ -75,12 +75,16 @@ _stepwise("round floor ceil trunc fix frac sign sgn angle threshold hardshrink f
 # -- two arguments -----------------------------------------------------------------------------------------------------
 
 
-@rule("pow", traits=Trait.HOLOMORPHIC | Trait.POWER)
-@rule("__rpow__ float_power", traits=Trait.HOLOMORPHIC)
+@rule("pow", traits=Trait.HOLOMORPHIC | Trait.POWER, rates=slopes_impl.rates_of_power)
+@rule("float_power", traits=Trait.HOLOMORPHIC, rates=slopes_impl.rates_of_power)
+@rule("__rpow__", traits=Trait.HOLOMORPHIC)
 @rule("atan2 arctan2", mean=slopes_impl.mean_atan2)
 @rule("hypot", mean=slopes_impl.mean_hypot)
 @rule("logaddexp", mean=slopes_impl.mean_logaddexp)
-@rule("logaddexp2 xlogy xlog1py nextafter")
+@rule("logaddexp2", mean=slopes_impl.mean_logaddexp2)
+@rule("xlogy", rates=slopes_impl.rates_of_xlogy)
+@rule("xlog1py", rates=slopes_impl.rates_of_xlog1py)
+@rule("nextafter")
 def two_arguments(input: Pointwise, other: Pointwise, *args: Any, **kwargs: Any) -> Any: ...
 
 
@@ -106,8 +110,12 @@ def polygamma_method(input: Pointwise, n: int) -> Any: ...
 
 # Kernels that no function of torch stands for.
 rule(elementwise_float_impl.nan_to_num, short=replaced)(TaggedRule(read_parameters(elementwise_float_impl.nan_to_num)))
-for _kernel in (elementwise_math_impl.sinc, elementwise_powers_impl.float_power):
-    rule(_kernel, traits=Trait.HOLOMORPHIC)(TaggedRule(read_parameters(_kernel)))
+for _kernel, _means in (
+    (elementwise_math_impl.sinc, {"traits": Trait.HOLOMORPHIC}),
+    (elementwise_powers_impl.float_power, {"traits": Trait.HOLOMORPHIC, "rates": slopes_impl.rates_of_power}),
+    (elementwise_math_impl.logaddexp2, {"mean": slopes_impl.mean_logaddexp2}),
+):
+    rule(_kernel, **_means)(TaggedRule(read_parameters(_kernel)))
 
 
 # -- several steps -----------------------------------------------------------------------------------------------------

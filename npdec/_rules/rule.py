@@ -38,6 +38,7 @@ def rule(
     batch: Function | None = None,
     short: Function | None = None,
     close: Function | None = None,
+    rates: Function | None = None,
     indices: tuple[int | str, ...] = (),
     along: Function | None = None,
     replaces: bool = False,
@@ -62,8 +63,10 @@ def rule(
         for name, item in kind.items():
             setattr(answers, name, item)
         tags = answers.tags if isinstance(answers, TaggedRule) else {}
-        form = short or form_of(tags, traits, slope, mean, batch)
-        row = Row(answers, traits, slope, mean, batch, form, takes_options(form), indices, along, close=close)
+        form = short or form_of(tags, traits, slope, mean, batch, rates)
+        row = Row(
+            answers, traits, slope, mean, batch, form, takes_options(form), indices, along, close=close, rates=rates
+        )
         add(found, row, replaces)
         return made
 

@@ -30,6 +30,12 @@ CALLS = {
     "casting None": lambda np: np.can_cast("i4", "f4", casting=None),
     "casting None of a ufunc": lambda np: np.add(1, 2, casting=None),
     "casting None of clip": lambda np: np.clip(np.arange(3), 0, 1, np.arange(3), casting=None),
+    "no casting of two booleans": lambda np: np.less(True, False, casting="no"),
+    "no casting of a number": lambda np: np.less(np.array([1, 2], dtype=np.int8), 300, casting="no"),
+    "running sums along one axis": lambda np: np.cumulative_sum(np.ones((2, 2)), axis=(0,)),
+    "running products along one axis": lambda np: np.cumulative_prod(np.full((2, 2), 2.0), axis=(-1,)),
+    "running sums along two axes": lambda np: np.cumulative_sum(np.ones((2, 2)), axis=(0, 1)),
+    "running sums along none": lambda np: np.cumulative_sum(np.ones(2), axis=()),
     "casting unknown": lambda np: np.can_cast("i4", "f4", casting="f"),
     "extract from nothing": lambda np: np.extract([True], np.array([])),
     "extract nothing": lambda np: np.extract([False, False], np.array([])),
@@ -78,3 +84,13 @@ def outcome(np, call):
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
 def test_the_outcome_is_numpys(call):
     assert outcome(npdec, call) == outcome(numpy, call)
+
+
+@pytest.mark.parametrize("casting", ["no", "equiv"])
+def test_a_boolean_beside_others_is_cast(casting):
+    """It is no number that takes the dtype of the other."""
+    for np in (numpy, npdec):
+        for function in (np.less, np.add):
+            for operands in ((np.array([1, 2]), True), (True, np.array([1.0])), (True, 2)):
+                with pytest.raises(TypeError, match=r"Cannot cast ufunc .* from dtype\('bool'\)"):
+                    function(*operands, casting=casting)

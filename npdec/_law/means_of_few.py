@@ -1,0 +1,199 @@
+"""The mean gradients of smooth functions of two arguments along the path, of a handful of numbers on the host.
+
+They are what the closed forms of `npdec._impl.slopes_impl` and the quadrature of `npdec._law.mean_gradient` give, to
+rounding. Completeness is looked at here as well: where the means miss the change of the function, or something has to
+be said of them, these find them, and say it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+
+from npdec._decomposed.size_warnings import STEEP, half_of_digits
+from npdec._impl import slopes_impl
+from npdec._law.quadrature_error import evenness
+from npdec._law.quadrature_nodes import gauss_legendre
+
+__all__ = ["means_of_few", "means_of_number"]
+
+Means = tuple[float, float]
+Numbers = Sequence[float]
+_TEN, _TWELVE, _SIXTEEN = gauss_legendre(10), gauss_legendre(12), gauss_legendre(16)
+_MOST = 8  # panels, from which on torch finds the means sooner
+_WANTED = 1e-12 / 8  # as the quadrature in double precision, in which Python computes
+_EVEN, _EPS = evenness(torch.float64), torch.finfo(torch.float64).eps
+_FAR = 1e100  # up to which, and down to its reciprocal, squares are far from the ends of the exponent range
+_LOG_2 = math.log(2)
+_LIMITS = {
+    dtype: (max(_WANTED, 84 * torch.finfo(dtype).eps / 8 if dtype is torch.float32 else 0.0),
+            16 * torch.finfo(dtype).eps, half_of_digits(dtype))
+    for dtype in (torch.float32, torch.float64)
+}  # fmt: skip
+
+
+def _power(x: float, y: float, r: float, s: float) -> Means | None:
+    """x ** y of a positive base: by nodes along the path, or along the logarithm of the base where that goes so far
+    that the path comes close to the singularity at zero."""
+    if not (x > 0.0 < r):
+        return None
+    dx, dy, base = x - r, y - s, math.log(r)
+    ratio = x / r if x > r else r / x
+    nodes = _TEN if ratio < 2 else _TWELVE if ratio < 3.01 else _SIXTEEN  # the logarithm is singular at zero
+    long = ratio > 5
+    growth = math.log(x / r) if long else 0.0
+    pace = growth / dx if long else 0.0
+    start, end = r**s, x**y
+    before = start * (s * dx / r + base * dy)  # the rates of change at the ends
+    after = end * (y * dx / x + math.log(x) * dy)
+    if (dx or dy) and abs(before - after) <= 4 * _EVEN * max(abs(before), abs(after)):
+        return None  # its change does not tell whether the nodes are enough
+    first = second = 0.0
+    todo, count = [(0.0, 1.0, start, end)], 0
+    while todo:
+        a, b, low, high = todo.pop()
+        count += 1
+        if count > _MOST:
+            return None
+        length, of_base, of_exponent = b - a, 0.0, 0.0
+        if long:
+            for node, weight in nodes:
+                log = growth * (a + length * node)
+                u = r * math.exp(log)
+                v, log = s + (u - r) / dx * dy, base + log
+                p = weight * math.exp(v * log)
+                of_base += p * v
+                of_exponent += p * u * log
+            of_base, of_exponent = length * pace * of_base, length * pace * of_exponent
+        else:
+            for node, weight in nodes:
+                t = a + length * node
+                u, v = r + t * dx, s + t * dy
+                p = weight * u**v
+                of_base += p * v / u
+                of_exponent += p * math.log(u)
+            of_base, of_exponent = length * of_base, length * of_exponent
+        by_x, by_y = of_base * dx, of_exponent * dy
+        error = abs(high - low - by_x - by_y)
+        if error <= max(_WANTED * max(abs(low), abs(high)), 16 * _EPS * (abs(by_x) + abs(by_y))):
+            first, second = first + of_base, second + of_exponent
+        else:
+            middle = (a + b) / 2
+            u = r * math.exp(growth * middle) if long else r + middle * dx
+            v = s + ((u - r) / dx if long else middle) * dy
+            between = u**v
+            todo += [(a, middle, low, between), (middle, b, between, high)]
+    return first, second
+
+
+def _hypot(x: float, y: float, r: float, s: float) -> Means | None:
+    """The mean of u / |u| along a segment (`npdec._impl.segments_impl`), in the plane."""
+    if not 1 / _FAR < max(abs(x), abs(y), abs(r), abs(s)) < _FAR:
+        return None
+    dx, dy = x - r, y - s
+    length, ends = math.hypot(dx, dy), math.hypot(x, y) + math.hypot(r, s)
+    if not length:
+        return 2 * x / ends, 2 * y / ends
+    along_x, along_y = dx / length, dy / length
+    mean = ((x + r) * along_x + (y + s) * along_y) / ends
+    foot, apart = r * along_x + s * along_y, r * along_y - s * along_x
+    if length < 0.9 * ends:
+        potential = 2 * math.atanh(length / ends) / length
+    else:
+        last, square = foot + length, apart * apart
+        outer, beyond = math.hypot(r, s) + abs(foot), math.hypot(x, y) + abs(last)
+        gap = (outer if foot > 0 else square / outer) + (beyond if last < 0 else square / beyond)
+        potential = math.log((ends + length) / gap) / length
+    across = apart * potential
+    return mean * along_x + across * along_y, mean * along_y - across * along_x
+
+
+def _atan2(y: float, x: float, s: float, r: float) -> Means | None:
+    """The mean of 1 / z for z = x + iy: the angle changes by its real part with y, by its imaginary part with x
+    (`slopes_impl.mean_atan2`), where the path meets neither the origin nor the negative axis."""
+    unit = max(abs(x), abs(y), abs(r), abs(s))
+    if not 1 / _FAR < unit < _FAR:
+        return None
+    x, y, r, s = x / unit, y / unit, r / unit, s / unit
+    dx, dy = x - r, y - s
+    length, start, end = math.hypot(dx, dy), r * r + s * s, x * x + y * y
+    if not length:
+        return x / end / unit, -y / end / unit
+    whole = abs(r * y) + abs(s * x) < abs(r * dy) + abs(s * dx)
+    cross, dot = r * y - s * x if whole else r * dy - s * dx, r * x + s * y
+    if not start or not end or (cross == 0 and dot < 0):
+        return None
+    change = (dx * (x + r) + dy * (y + s)) / start
+    growth = (math.log1p(change) if abs(change) < 0.5 else math.log(end / start)) / 2 / length
+    turn = math.atan2(cross, dot) / length
+    along_x, along_y = dx / length, dy / length
+    return (growth * along_x + turn * along_y) / unit, (turn * along_x - growth * along_y) / unit
+
+
+def _sigmoid(x: float, r: float) -> float:
+    """The mean of the sigmoid from r to x (`slopes_impl._mean_sigmoid`)."""
+    low, high = min(x, r), max(x, r)
+    step = high - low
+    if step <= 1:
+        start = 1 / (1 + math.exp(-low)) if low > 0 else math.exp(low) / (1 + math.exp(low))
+        return math.log1p(start * math.expm1(step)) / step if step else start
+    if low > 0:
+        return (step + math.log1p(math.exp(-high)) - math.log1p(math.exp(-low))) / step
+    return (max(high, 0.0) + math.log1p(math.exp(-abs(high))) - math.log1p(math.exp(low))) / step
+
+
+def _logaddexp(x: float, y: float, r: float, s: float) -> Means | None:
+    ahead, before = x - y, r - s
+    return _sigmoid(ahead, before), _sigmoid(-ahead, -before)
+
+
+def _logaddexp2(x: float, y: float, r: float, s: float) -> Means | None:
+    ahead, before = (x - y) * _LOG_2, (r - s) * _LOG_2
+    return _sigmoid(ahead, before), _sigmoid(-ahead, -before)
+
+
+_MEANS: dict[Any, Callable[[float, float, float, float], Means | None]] = {
+    slopes_impl.mean_hypot: _hypot,
+    slopes_impl.mean_atan2: _atan2,
+    slopes_impl.mean_logaddexp: _logaddexp,
+    slopes_impl.mean_logaddexp2: _logaddexp2,
+    slopes_impl.rates_of_power: _power,
+}
+
+
+def means_of_number(
+    form: Any, x: float, y: float, r: float, s: float, fx: float, fr: float, dtype: torch.dtype
+) -> Means | None:
+    """The mean gradient of the function with the closed form, or the formula of its derivatives, that is `form`; None
+    where it has none here, where these means are not known to be complete, or something has to be said of them."""
+    find = _MEANS.get(form)
+    try:
+        means = None if find is None else find(x, y, r, s)
+    except (ArithmeticError, ValueError):
+        return None
+    if means is None:
+        return None
+    first, second = means
+    by_x, by_y = first * (x - r), second * (y - s)
+    wanted, rounding, digits = _LIMITS[dtype]
+    gross, a, b = abs(by_x) + abs(by_y), abs(fx), abs(fr)
+    complete = abs(fx - fr - by_x - by_y) <= max(wanted * max(a, b), rounding * gross)  # neither with NaN
+    moderate = abs(first) <= STEEP and abs(second) <= STEEP and gross <= digits * (a + b)
+    return means if complete and moderate else None
+
+
+def means_of_few(
+    form: Any, ends: Sequence[Numbers], value: Numbers, base: Numbers, dtype: torch.dtype
+) -> tuple[list[float], list[float]] | None:
+    """The same of each of a few, whose arguments are those at the value and at the residual."""
+    found: tuple[list[float], list[float]] = [], []
+    for x, y, r, s, fx, fr in zip(*ends, value, base, strict=True):
+        means = means_of_number(form, x, y, r, s, fx, fr, dtype)
+        if means is None:
+            return None
+        found[0].append(means[0])
+        found[1].append(means[1])
+    return found

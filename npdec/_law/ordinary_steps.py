@@ -1,0 +1,242 @@
+"""The law of ordinary calls of functions with jumps: of one argument, or of two that have shares of the change."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Collection, Sequence
+from functools import partial
+from typing import Any
+
+import torch
+
+from npdec._decomposed.settings import current as settings
+from npdec._decomposed.size_limits import HANDFUL
+from npdec._decomposed.size_warnings import STEEP, has_few_digits, warn_of_digits
+from npdec._decomposed.tensor import DecomposedTensor, Labels
+from npdec._law.all_components import current as chunk
+from npdec._law.all_components import need_all
+from npdec._law.of_few import FEW, ROUNDINGS, all_listed, listed, multipliers, shares_of_few
+from npdec._law.ordinary import Form, built, is_ordinary, made_of, single
+from npdec._law.ordinary_numbers import ends_of_two, sum_of_two
+from npdec._law.ordinary_pairs import Pair, pair_of
+from npdec._law.quotients_of_few import SHARES, quotients_of_few
+from npdec._torch.tracing import name_of
+
+__all__ = ["condition_of", "searched", "shared", "stepwise", "stepwise_instead"]
+
+Function = Callable[..., Any]
+_WITH_FEW_DIGITS = frozenset(filter(has_few_digits, (torch.float32, torch.float64)))
+
+
+def stepwise(
+    places: Collection[int],
+    shares: Any,
+    func: Function,
+    args: Sequence[Any],
+    options: dict[str, Any] | None = None,
+) -> Any:
+    """A function of one that moves across jumps, or of two, which have the `shares` of its change. Of several outputs
+    each has its own."""
+    here = settings.get()
+    if here.rule != "affine":
+        return NotImplemented
+    if len(args) == 2 and type(args[0]) is type(args[1]) is DecomposedTensor and not options:
+        return _of_two(shares, func, args)
+    call = single(places, 0, func, args, options)
+    if call is None or not is_ordinary(call.x):
+        return NotImplemented
+    f, x, others, _ = call
+    if torch.is_grad_enabled() and (x.value.requires_grad or x.residual.requires_grad or x.components.requires_grad):
+        return NotImplemented
+    for other in others:
+        if other.requires_grad and torch.is_grad_enabled():
+            return NotImplemented
+    value = f(x.value, *others)
+    if type(value) is torch.Tensor:
+        return _of_one(value, f(x.residual, *others), x, here.frozen_conditions)
+    if type(value) is not tuple:
+        return NotImplemented
+    outputs = zip(value, f(x.residual, *others), strict=True)
+    made = [_of_one(after, before, x, here.frozen_conditions) for after, before in outputs]
+    return NotImplemented if any(part is NotImplemented for part in made) else tuple(made)
+
+
+def _of_one(value: torch.Tensor, residual: torch.Tensor, x: DecomposedTensor, frozen: bool) -> Any:
+    dtype = x.value.dtype
+    boolean = value.dtype is torch.bool
+    if value.shape != x.value.shape or (frozen if boolean else value.dtype is not dtype):
+        return NotImplemented
+    after, before = x.value, x.residual
+    few: Any
+    if value.ndim or after.requires_grad or before.requires_grad or x.components.requires_grad or not value.is_cpu:
+        few = all_listed((after, before, residual), (x.components,), value)
+    else:
+        few = ((after.item(),), (before.item(),), (residual.item(),)) if 0 < x.components.numel() <= FEW else None
+    if few is None:
+        jump, step = value.to(dtype) - residual.to(dtype), after - before
+        made = shared(jump, step, x.components, None if boolean else after.abs() + before.abs())
+    else:
+        a, b, its = few
+        jumps, steps = list(map(operator.sub, listed(value), its)), list(map(operator.sub, a, b))
+        sizes = None if boolean else [abs(u) + abs(w) for u, w in zip(a, b, strict=True)]
+        made = shares_of_few(jumps, steps, x.components, value, sizes)
+    if made is None:
+        return NotImplemented
+    return condition_of(value, residual, made, x.labels) if boolean else made_of(value, residual, made, x)
+
+
+def _of_two(shares: Any, func: Function, args: Sequence[Any]) -> Any:
+    a, b = args
+    alone = shares in SHARES and not a.value.ndim and is_ordinary(a) and is_ordinary(b)
+    numbers = ends_of_two(a, b) if alone else None
+    if numbers is not None:
+        made = _of_numbers(shares, func, a, b, numbers)
+        if made is not None:
+            return made
+    pair = pair_of(args, apart=True)
+    if pair is None:
+        return NotImplemented
+    (x, y), (r, s), (first, second) = pair.values, pair.residuals, pair.components
+    assert first is not None
+    assert second is not None
+    if x.shape != y.shape:
+        return NotImplemented
+    graph = x.requires_grad or y.requires_grad or r.requires_grad or s.requires_grad
+    if torch.is_grad_enabled() and (graph or first.requires_grad or second.requires_grad):
+        return NotImplemented
+    value, residual = func(x, y), func(r, s)
+    if type(value) is torch.Tensor:
+        return _made_of_two(shares, func, pair, value, residual)
+    if type(value) is not tuple:
+        return NotImplemented
+    made = []
+    for i, (its, after, before) in enumerate(zip(shares, value, residual, strict=True)):
+        made.append(_made_of_two(its, lambda *ends, i=i: func(*ends)[i], pair, after, before))
+    return NotImplemented if any(part is NotImplemented for part in made) else tuple(made)
+
+
+def _made_of_two(shares: Function, func: Function, pair: Pair, value: torch.Tensor, residual: torch.Tensor) -> Any:
+    (x, y), (r, s), (first, second) = pair.values, pair.residuals, pair.components
+    if value.shape != x.shape or value.dtype is not x.dtype:
+        return NotImplemented
+    assert first is not None
+    assert second is not None
+    if shares in SHARES and value.numel() <= HANDFUL:
+        made = _of_few(shares, pair, value, residual)
+        if made is not None:
+            return made
+    by_x, by_y = shares(x, y, r, s, func, value, residual)
+    of_x = shared(by_x, x - r, first, x.abs() + r.abs())
+    of_y = None if of_x is None else shared(by_y, y - s, second, y.abs() + s.abs())
+    if of_x is None or of_y is None:
+        return NotImplemented
+    components = pair.together(of_x, of_y)
+    gross = by_x.abs() + by_y.abs()
+    if value.dtype in _WITH_FEW_DIGITS or not torch.linalg.vector_norm(gross).item() <= STEEP:
+        warn_of_digits(name_of(func), gross, components, value, residual, reverse=False)
+    return built(value, residual, components, pair.labels)
+
+
+def _of_numbers(
+    shares: Function, func: Function, a: DecomposedTensor, b: DecomposedTensor, ends: tuple[float, float, float, float]
+) -> Any:
+    """Of two numbers."""
+    x, y, r, s = ends
+    value, residual = func(a.value, b.value), func(a.residual, b.residual)
+    found = quotients_of_few(shares, ((x,), (y,), (r,), (s,)), (value.item(),), (residual.item(),), value.dtype)
+    if found is None:
+        return None
+    jumps, columns = (found[0][0], found[1][0]), (a.components.tolist(), b.components.tolist())
+    weights = multipliers(jumps, (x - r, y - s), columns, value.dtype, (abs(x) + abs(r), abs(y) + abs(s)))
+    made = None if weights is None else sum_of_two(a, b, weights[0], weights[1])
+    return None if made is None else built(value, residual, *made)
+
+
+def _of_few(shares: Function, pair: Pair, value: torch.Tensor, residual: torch.Tensor) -> Any:
+    """The same of a handful of numbers on the host; None where torch finds the shares."""
+    (x, y), (r, s), (first, second) = pair.values, pair.residuals, pair.components
+    if not value.is_cpu or not x.shape == y.shape == r.shape == s.shape == residual.shape == value.shape:
+        return None
+    if first is None or second is None or not (0 < first.numel() <= FEW and 0 < second.numel() <= FEW):
+        return None
+    *ends, before = map(listed, (x, y, r, s, residual))
+    found = quotients_of_few(shares, ends, listed(value), before, value.dtype)
+    if found is None:
+        return None
+    made = []
+    for jumps, a, b, components in zip(found, ends[:2], ends[2:], (first, second), strict=True):
+        steps, sizes = list(map(operator.sub, a, b)), [abs(u) + abs(w) for u, w in zip(a, b, strict=True)]
+        part = shares_of_few(jumps, steps, components, value, sizes)
+        if part is None:
+            return None
+        made.append(part)
+    return built(value, residual, pair.together(*made), pair.labels)
+
+
+def searched(func: Function, args: Sequence[Any], options: dict[str, Any] | None = None) -> Any:
+    """torch.searchsorted of a handful of numbers among plain bounds, each of them a step."""
+    here, named = settings.get(), options or {}
+    if len(args) != 2 or here.frozen_conditions or here.rule == "none" or named.get("sorter") is not None:
+        return NotImplemented
+    bounds, x = args
+    if type(bounds) is not torch.Tensor or bounds.requires_grad or not is_ordinary(x):
+        return NotImplemented
+    few = all_listed((x.value, x.residual), (x.components,), x.value)
+    if few is None:
+        return NotImplemented
+    value, residual = func(bounds, x.value, **named), func(bounds, x.residual.contiguous(), **named)
+    jumps, steps = list(map(operator.sub, listed(value), listed(residual))), list(map(operator.sub, *few))
+    made = shares_of_few(jumps, steps, x.components, value)
+    return NotImplemented if made is None else condition_of(value, residual, made, x.labels)
+
+
+def stepwise_instead(places: Collection[int], shares: Function, own: Function) -> Form:
+    """The form of a function with jumps, by another that computes the same, and has a derivative."""
+    return partial(_instead, places, shares, own)
+
+
+def _instead(places: Collection[int], shares: Function, own: Function, func: Function, args: Sequence[Any]) -> Any:
+    return stepwise(places, shares, own, args) if len(args) == 2 else NotImplemented
+
+
+def shared(
+    jump: torch.Tensor, step: torch.Tensor, components: torch.Tensor, size: torch.Tensor | None = None
+) -> torch.Tensor | None:
+    """What each component has of a jump, as `npdec._law.jumps` shares it, where the components add up to the step, and
+    do not cancel; else None. `size` is given if the function moves beside its jumps as well."""
+    if size is None and not jump.any():
+        return components.new_zeros((components.shape[0], *jump.shape))
+    if chunk.get() is not None:
+        need_all()
+    graph = components.requires_grad or jump.requires_grad or step.requires_grad
+    count = components.shape[0] * jump.numel()
+    if 0 < count <= FEW and jump.shape == step.shape and components.is_cpu and not graph:
+        sizes = None if size is None else size.reshape(-1).tolist()
+        return shares_of_few(jump.reshape(-1).tolist(), step.reshape(-1).tolist(), components, jump, sizes)
+    given = components.detach()
+    total, gross = given.sum(0), given.abs().sum(0)
+    info, still = torch.finfo(jump.dtype), jump == 0
+    eps = info.eps
+    known = (step - total).abs() <= ROUNDINGS * eps * gross  # of what rounding alone has moved the general way knows
+    known &= total.abs() > max(1 / STEEP, eps**0.5) * gross
+    if size is not None and components.shape[0] == 1:
+        known &= total.abs() > ROUNDINGS * eps * size
+    if not bool((known | (still if size is None else still & (gross == 0))).all()):
+        return None
+    if step.requires_grad:  # which has the graph of what the components add up to
+        total = step + (total - step).detach()
+    multiplier = jump / torch.where(still, 1, total)
+    if multiplier.numel():
+        least, most = torch.aminmax(multiplier.detach().abs() + still)
+        if not (float(least) >= info.tiny / eps and float(most) <= info.max * eps):  # out of the exponent range
+            return None
+    made = components * multiplier
+    return made if math.isfinite(made.sum().item()) else None
+
+
+def condition_of(value: torch.Tensor, residual: torch.Tensor, components: torch.Tensor, labels: Labels) -> Any:
+    """A decomposed boolean."""
+    made = built(value, residual, components, labels)
+    made.discrete = True
+    return made

@@ -1,0 +1,150 @@
+"""The law of ordinary calls of functions that give one number of a vector, or one for each of its elements: products,
+running products and lengths of a handful of numbers, whose gradients along the path are found on the host."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+
+from npdec._decomposed.size_limits import HANDFUL
+from npdec._decomposed.size_warnings import STEEP
+from npdec._decomposed.tensor import DecomposedTensor
+from npdec._law.of_few import listed
+from npdec._law.ordinary import built, is_ordinary
+from npdec._law.quadrature_nodes import gauss_legendre
+
+__all__ = ["direction", "length_of_vector", "product_of_vector", "running_products"]
+
+Function = Callable[..., Any]
+Numbers = Sequence[float]
+_FAR = 1e100  # up to which, and down to its reciprocal, squares are far from the ends of the exponent range
+_ROUNDINGS = 32  # between the change of a function and what its gradient makes of the steps
+_EPS = {dtype: torch.finfo(dtype).eps for dtype in (torch.float32, torch.float64)}
+
+
+def direction(x: Numbers, r: Numbers) -> list[float] | None:
+    """The mean of u / |u| along the segment from r to x, by the forms of `npdec._impl.segments_impl`; None where it
+    meets the origin, or is out of the range in which squares are found."""
+    if not 1 / _FAR < max(*map(abs, x), *map(abs, r)) < _FAR:
+        return None
+    steps = [u - w for u, w in zip(x, r, strict=True)]
+    length, start, end = math.hypot(*steps), math.hypot(*r), math.hypot(*x)
+    if not length:
+        return [u / end for u in x]
+    along = [d / length for d in steps]
+    foot = sum([w * e for w, e in zip(r, along, strict=True)])
+    across = [w - foot * e for w, e in zip(r, along, strict=True)]
+    more = sum([w * e for w, e in zip(across, along, strict=True)])  # what rounding has left along the path
+    across, foot = [w - more * e for w, e in zip(across, along, strict=True)], foot + more
+    last = foot + length
+    if length < 0.9 * (start + end):
+        potential = 2 * math.atanh(length / (start + end)) / length
+    else:
+        square = math.hypot(*across) ** 2
+        outer, beyond = start + abs(foot), end + abs(last)
+        gap = (outer if foot > 0 else square / outer) + (beyond if last < 0 else square / beyond)
+        if not gap:
+            return None
+        potential = math.log((start + end + length) / gap) / length
+    mean = (foot + last) / (start + end)
+    return [w * potential + mean * e for w, e in zip(across, along, strict=True)]
+
+
+def _products(x: Numbers, r: Numbers) -> list[float]:
+    """For each factor the mean along the path of the product of all the others, a polynomial."""
+    count = len(x)
+    means = [0.0] * count
+    for node, weight in gauss_legendre((count + 1) // 2):
+        factors = [w + node * (u - w) for u, w in zip(x, r, strict=True)]
+        behind, product = [weight] * count, weight
+        for i in range(count - 1, 0, -1):
+            product *= factors[i]
+            behind[i - 1] = product
+        product = 1.0
+        for i, factor in enumerate(factors):
+            means[i] += product * behind[i]
+            product *= factor
+    return means
+
+
+def _vector(x: Any) -> tuple[Numbers, Numbers] | None:
+    """The value and the residual of an ordinary vector of a handful of numbers that nobody differentiates."""
+    if not is_ordinary(x) or not 0 < x.value.numel() <= HANDFUL or not x.value.is_cpu:
+        return None
+    if x.value.requires_grad or x.residual.requires_grad or x.components.requires_grad:
+        return None
+    return listed(x.value), listed(x.residual)
+
+
+def _is_complete(means: Numbers, x: Numbers, r: Numbers, change: float, size: float, dtype: torch.dtype) -> bool:
+    """Whether means make of the steps what the function changes by, and are so moderate that nothing is to be said."""
+    terms = [mean * (u - w) for mean, u, w in zip(means, x, r, strict=True)]
+    missing = abs(change - sum(terms))
+    return missing <= _ROUNDINGS * _EPS[dtype] * (size + sum(map(abs, terms))) and max(map(abs, means)) <= STEEP
+
+
+def _made(x: DecomposedTensor, value: torch.Tensor, residual: torch.Tensor, means: list[float]) -> Any:
+    weights = torch.tensor(means, dtype=value.dtype)
+    return built(value, residual, torch.mv(x.components.reshape(len(x.labels), -1), weights), x.labels)
+
+
+def _of_vector(find: Function, x: Any, func: Function, *rest: Any, **options: Any) -> Any:
+    ends = _vector(x)
+    if ends is None:
+        return NotImplemented
+    value, residual = func(x.value, *rest, **options), func(x.residual, *rest, **options)
+    if type(value) is not torch.Tensor or value.ndim or value.dtype is not x.value.dtype:
+        return NotImplemented
+    try:
+        means = find(*ends)
+    except (ArithmeticError, ValueError):
+        return NotImplemented
+    fx, fr = value.item(), residual.item()
+    if means is None or not _is_complete(means, *ends, fx - fr, abs(fx) + abs(fr), value.dtype):
+        return NotImplemented
+    return _made(x, value, residual, means)
+
+
+def product_of_vector(func: Function, args: Sequence[Any]) -> Any:
+    """torch.prod of a vector, or of all elements."""
+    x, *rest = args
+    whole = not rest or (len(rest) == 1 and type(rest[0]) is int and type(x) is DecomposedTensor and x.value.ndim == 1)
+    return _of_vector(_products, x, func, *rest) if whole else NotImplemented
+
+
+def length_of_vector(func: Function, args: Sequence[Any], options: dict[str, Any] | None = None) -> Any:
+    """torch.linalg.vector_norm of the order 2 of all elements."""
+    named = options or {}
+    order = args[1] if len(args) > 1 else named.get("ord", 2)
+    if (type(order) is not int and type(order) is not float) or order != 2 or named.get("dtype") is not None:
+        return NotImplemented
+    return _of_vector(direction, args[0], func, *args[1:], **named)
+
+
+def running_products(func: Function, args: Sequence[Any]) -> Any:
+    """torch.cumprod of a vector."""
+    if len(args) != 2 or type(args[1]) is not int or type(args[0]) is not DecomposedTensor:
+        return NotImplemented
+    x, dim = args
+    ends = _vector(x) if x.value.ndim == 1 else None
+    if ends is None:
+        return NotImplemented
+    value, residual = func(x.value, dim), func(x.residual, dim)
+    after, before = listed(value), listed(residual)
+    count = len(after)
+    rows: list[list[float]] = []
+    for i in range(1, count + 1):
+        first = ends[0][:i], ends[1][:i]
+        try:
+            means = _products(*first)
+        except ArithmeticError:
+            return NotImplemented
+        fx, fr = after[i - 1], before[i - 1]
+        if not _is_complete(means, *first, fx - fr, abs(fx) + abs(fr), value.dtype):
+            return NotImplemented
+        rows.append(means + [0.0] * (count - i))
+    matrix = torch.tensor(rows, dtype=value.dtype)
+    return built(value, residual, torch.mm(x.components, matrix.T), x.labels)

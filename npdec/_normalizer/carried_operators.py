@@ -1,0 +1,81 @@
+"""The operators of scalars that carry contributions, which go to the law at once where torch does as NumPy.
+
+The rest is left to the operators that all arrays and scalars have (`npdec._normalizer.operators`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import torch
+
+from npdec._array import fp_state, wrap
+from npdec._core.tags import spec_of
+from npdec._decomposed.tensor import DecomposedTensor
+from npdec._dtypes.dtype import SCALARS
+from npdec._impl import dtypes_impl
+from npdec._normalizer.operators import COMPARISONS, UNARY, make
+from npdec._normalizer.ufunc import ufunc
+from npdec._torch.tracing import direct, tracing
+
+__all__ = ["attach_carried_operators"]
+
+_REFLECTED = ("pow", "floordiv", "mod")  # others have a function of torch for it, or are commutative
+
+
+def attach_carried_operators(functions: Iterable[Any]) -> None:
+    """Give the classes of floats that hold a tensor the operators of the ufuncs that declare one."""
+    for function in functions:
+        if isinstance(function, ufunc) and function._torch is not None:
+            stem = spec_of(function.__kernel__).operator
+            for dtype in (torch.float64, torch.float32):
+                if stem is not None and (dtype in function._arrays or stem == "divmod"):
+                    _attach(function, stem, dtype)
+
+
+def _attach(function: ufunc, stem: str, dtype: torch.dtype) -> None:
+    if stem in UNARY:
+        names = {f"__{stem}__": "carried unary"}
+    elif function.nout > 1:
+        names = {f"__{stem}__": "carried pair"}
+    elif function._takes_numbers:
+        names = {f"__{stem}__": "carried"}
+        if stem in _REFLECTED:
+            names[f"__r{stem}__"] = "carried reflected"
+    else:
+        return
+    carrier: Any = wrap.CARRIERS[dtype]
+    for name, kind in names.items():
+        made = make(
+            kind,
+            function,
+            name,
+            _slow=getattr(carrier, name),
+            _Decomposed=DecomposedTensor,
+            _d=dtype,
+            _arrays=fp_state.guarded((dtype,)),
+            _tracing=tracing,
+            _carrier=carrier,
+            _highest=torch.iinfo(torch.int64).max,
+            _host=SCALARS[dtype],
+            _as_tensor=stem == "pow",
+            _kept=dtypes_impl.kept_beside,
+            _new=object.__new__,
+            _made=wrap.CARRIERS[torch.bool] if stem in COMPARISONS else carrier,
+        )
+        made.__globals__["_call"] = _first(function._torch, made.__globals__)
+        setattr(carrier, name, made)
+
+
+def _first(function: Any, scope: dict[str, Any]) -> Any:
+    """What is called first, and puts the method of decomposed tensors in its place, which have none before there is
+    one; a function that is none of torch's is called itself."""
+
+    def call(*args: Any) -> Any:
+        name = getattr(function, "__name__", "")
+        is_direct = name in direct and getattr(torch, name, None) is function
+        scope["_call"] = vars(DecomposedTensor)[name] if is_direct else function
+        return scope["_call"](*args)
+
+    return call
