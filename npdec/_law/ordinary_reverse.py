@@ -13,7 +13,7 @@ import torch
 
 from npdec._decomposed.aliasing import link
 from npdec._decomposed.axes import narrowed
-from npdec._decomposed.reverse_graph import by_vjp, uses_vjp
+from npdec._decomposed.reverse_graph import by_vjp, stand_in, uses_vjp
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._law.ordinary_slopes import ordinary_slope
 
@@ -21,8 +21,7 @@ __all__ = ["is_ordinary", "layer", "made_of", "of_one", "pointwise"]
 
 Function = Callable[..., Any]
 _as_subclass = torch.Tensor.as_subclass
-# Up to which autograd has differentiated a product before Python has made a node for one that is not computed.
-_FEW, _FEW_PRODUCTS = 2**15, 2**19
+_FEW = 2**18  # elements, up to which torch has computed a product before Python has made a node for one that is not
 
 
 def is_ordinary(x: Any) -> bool:
@@ -56,13 +55,14 @@ def layer(func: Function, x: DecomposedTensor, weight: torch.Tensor, bias: torch
     if x.value.ndim < 2 or weight.is_inference():
         return NotImplemented
     weight, bias = weight.detach(), None if bias is None else bias.detach()
-    value, row = func(x.value, weight, bias), narrowed(x.residual, x.value.ndim - 1)
-    residual = func(row, weight, bias).expand(value.shape)
-    if value.numel() * weight.shape[1] <= _FEW_PRODUCTS:
-        made = func(x.components, weight)
-    else:
-        made = by_vjp(value, residual, x.components, torch.matmul, held=(weight,))
-    return made_of(value, residual, made, x)
+    row = narrowed(x.residual, x.value.ndim - 1)
+    if not x.value.is_contiguous():  # of which torch derives each of a batch of products
+        value = func(x.value, weight, bias)
+        residual = func(row, weight, bias).expand(value.shape)
+        return made_of(value, residual, by_vjp(value, residual, x.components, torch.matmul, held=(weight,)), x)
+    on_graph = func(stand_in(x.value, x.components), weight, bias)
+    residual = func(row, weight, bias).expand(on_graph.shape)
+    return made_of(on_graph.detach(), residual, torch.sub(on_graph, residual).unsqueeze(0), x)
 
 
 def of_one(x: DecomposedTensor, value: torch.Tensor, residual: torch.Tensor, front: Function) -> Any:
@@ -81,8 +81,7 @@ def pointwise(x: DecomposedTensor, slope: Function | None, traits: int, f: Funct
     if found is None:
         return NotImplemented
     fx, fr, multiplier, difference = found
-    if multiplier.numel() <= _FEW:
-        made = x.components * multiplier
-    else:
-        made = by_vjp(fx, fr, x.components, multiplier.mul, difference)
-    return made_of(fx, fr, made, x)
+    if multiplier.numel() > _FEW:
+        return made_of(fx, fr, by_vjp(fx, fr, x.components, multiplier.mul, difference), x)
+    del found, difference  # memory for the product
+    return made_of(fx, fr, torch.mul(x.components, multiplier), x)

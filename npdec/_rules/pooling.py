@@ -174,7 +174,7 @@ def _seen(x: torch.Tensor, places: Sequence[Places]) -> torch.Tensor:
         cut = x.reshape(*lead, *[n for block in blocks for n in block])
         within, outside = _axes_of_blocks(len(lead), count)
         made = cut.permute(*within, *range(len(lead)), *outside)
-        return made.reshape(-1, *lead, *[outputs for outputs, _ in blocks])
+        return made.reshape(math.prod(size for _, size in blocks), *lead, *[outputs for outputs, _ in blocks])
     rows = list(itertools.product(*places))
     if all(_is_regular(found) for found in itertools.chain(*places)):
         return torch.stack(list(_looked_at(x, places)))

@@ -31,7 +31,7 @@ from npdec._law import law
 from npdec._law.panels import NARROWEST, RowPanels, chosen, halves, path_step, pieces, refined
 from npdec._law.quadrature import tolerance
 from npdec._law.quadrature_nodes import gauss_legendre
-from npdec._rules.normalisation import apply_operator
+from npdec._rules.normalisation import apply_operator, sums_sooner
 from npdec._rules.rule import rule
 from npdec._rules.softmax_of_few import digits_of, few_nodes, of_rows
 from npdec._torch.functorch import mapped
@@ -248,6 +248,8 @@ class SoftPath:
 
 def _averaged(weights: torch.Tensor, p: torch.Tensor) -> torch.Tensor:
     """Σ over the nodes of weights (N,) or (R, N) times p (R, N, n)."""
+    if sums_sooner(p):
+        return (p * weights.unsqueeze(-1)).sum(1)
     return torch.bmm(weights.expand(p.shape[:2]).contiguous().unsqueeze(1), p).squeeze(1)
 
 
