@@ -13,7 +13,7 @@ import torch
 
 _FEW = 4  # lines, up to which each is compared with each
 _MANY = 64  # lines, from which on those that may lead are chosen before
-_LEAST = 2**14  # elements that are looked at together, at the least
+_LEAST = 2**13  # elements that are looked at together, at the least
 _MOST = 12  # parts of them
 
 

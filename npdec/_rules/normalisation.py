@@ -28,10 +28,9 @@ from npdec._torch.functorch import is_transformed, mapped
 from npdec._torch.tracing import tracing
 from npdec.exceptions import DecompositionWarning
 
-__all__ = ["apply_operator", "sums_sooner"]
+__all__ = ["apply_operator"]
 
 Function = Callable[..., Any]
-_SHORT, _FEW = 2**8, 2**18
 
 
 class _Path(NamedTuple):
@@ -74,26 +73,12 @@ def apply_operator(
     images (R, k, m), weights (R, k, 1 or broadcasting), which are made the components' dtype."""
     dtype = components.dtype
     diagonal, basis, images = diagonal.to(dtype), basis.to(dtype), images.to(dtype)
-    parts = components, diagonal, basis, images, weights
-    plain = not (torch.is_grad_enabled() and any(t is not None and t.requires_grad for t in parts))
-    plain = plain and not (tracing() or is_transformed())
-    if plain and len(components) == 1 and sums_sooner(basis):
-        products = basis * components[0].unsqueeze(1)
-        shares = products.sum(-1, keepdim=True)
-        shares = shares if weights is None else shares * weights.to(dtype)
-        correction = torch.mul(images, shares, out=products).sum(1).neg_()
-        return torch.addcmul(correction, components, diagonal)
     shares = torch.bmm(basis, components.permute(1, 2, 0))
     correction = torch.bmm((-shares if weights is None else shares * -weights.to(dtype)).mT, images).transpose(0, 1)
-    if plain:
-        return torch.addcmul(correction, components, diagonal, out=torch.empty_like(components))
-    return torch.addcmul(correction, components, diagonal)
-
-
-def sums_sooner(rows: torch.Tensor) -> bool:
-    """Whether each of a batch of products of few rows (R, k, m) with a vector is as few numbers that torch multiplies
-    and adds up sooner than it calls BLAS for them."""
-    return rows.shape[-1] <= _SHORT and rows.numel() <= _FEW
+    grad = torch.is_grad_enabled() and (components.requires_grad or diagonal.requires_grad or correction.requires_grad)
+    if grad or tracing() or is_transformed():
+        return torch.addcmul(correction, components, diagonal)
+    return torch.addcmul(correction, components, diagonal, out=torch.empty_like(components))
 
 
 def _centred(rows: torch.Tensor) -> torch.Tensor:
