@@ -21,7 +21,7 @@ from npdec._impl._storage import shares_memory
 from npdec._torch.functorch import is_wrapped
 from npdec._torch.tracing import tracing
 
-__all__ = ["of_the_residuals", "materialised_residual"]
+__all__ = ["equal_axes", "materialised_residual", "narrowed_product", "of_the_residuals", "row_along"]
 
 
 def of_the_residuals(call: Call, value: Any) -> Any:
@@ -59,23 +59,33 @@ def materialised_residual(t: DecomposedTensor) -> torch.Tensor:
     return torch.empty_like(t.value).copy_(t.residual)
 
 
-def _elementwise(call: Call, residuals: Sequence[torch.Tensor], shape: Sequence[int]) -> torch.Tensor | None:
-    """A function of broadcasting tensors, on the axes on which all of them are one row."""
-    others = [a for a in itertools.chain(call.args, call.kwargs.values()) if isinstance(a, torch.Tensor)]
-    others = [a for a in others if not any(a is t for t in call.tensors)]
+def equal_axes(
+    residuals: Sequence[torch.Tensor], others: Sequence[torch.Tensor], shape: Sequence[int]
+) -> Sequence[int]:
+    """Of a function of broadcasting tensors, of which the result has this shape, the axes, counted from the last one,
+    on which all residuals are one row, and the others have but one."""
     equal = []
     for axis in range(-len(shape), 0):
         strides = [0 if r.ndim < -axis or r.shape[axis] == 1 else r.stride(axis) for r in residuals]
         fixed = all(a.ndim < -axis or a.shape[axis] == 1 for a in others)
         if fixed and not any(strides) and shape[axis] > 1:
             equal.append(axis)
+    return equal
+
+
+def row_along(residual: torch.Tensor, axes: Sequence[int]) -> torch.Tensor:
+    """The row that a residual is along each of the axes, which are counted from the last one."""
+    return residual[tuple([slice(0, 1) if axis in axes else slice(None) for axis in range(-residual.ndim, 0)])]
+
+
+def _elementwise(call: Call, residuals: Sequence[torch.Tensor], shape: Sequence[int]) -> torch.Tensor | None:
+    """A function of broadcasting tensors, on the axes on which all of them are one row."""
+    others = [a for a in itertools.chain(call.args, call.kwargs.values()) if isinstance(a, torch.Tensor)]
+    others = [a for a in others if not any(a is t for t in call.tensors)]
+    equal = equal_axes(residuals, others, shape)
     if not equal:
         return None
-    rows = []
-    for r in residuals:
-        index = [slice(0, 1) if axis in equal else slice(None) for axis in range(-r.ndim, 0)]
-        rows.append(r[tuple(index)])
-    made: torch.Tensor = call(*rows)
+    made: torch.Tensor = call(*[row_along(r, equal) for r in residuals])
     return made
 
 
@@ -86,7 +96,12 @@ def _product(call: Call, residuals: Sequence[torch.Tensor]) -> torch.Tensor | No
         if not isinstance(leaf.key, int) or residual.ndim < 2:
             return None
         parts[leaf.key] = residual
-    a, b = parts
+    return narrowed_product(call.func, *parts)
+
+
+def narrowed_product(func: Any, a: torch.Tensor, b: torch.Tensor) -> torch.Tensor | None:
+    """A product of matrices, of equal rows of the first, equal columns of the second, and equal matrices of a batch
+    once; None if there are none, or of a vector."""
     if a.ndim < 2 or b.ndim < 2:
         return None
     rows, columns = narrowed(a, a.ndim - 1), narrowed(b.mT, b.ndim - 1).mT
@@ -95,5 +110,5 @@ def _product(call: Call, residuals: Sequence[torch.Tensor]) -> torch.Tensor | No
     if a.ndim == b.ndim == 3 and len(rows) != len(columns):  # torch.bmm broadcasts no batch
         count = len(a) if len(b) == 1 else len(b)
         rows, columns = rows.expand(count, -1, -1), columns.expand(count, -1, -1)
-    made: torch.Tensor = call.func(rows, columns)
+    made: torch.Tensor = func(rows, columns)
     return made

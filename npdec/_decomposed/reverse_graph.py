@@ -87,8 +87,12 @@ def freed(error: RuntimeError) -> bool:
 
 
 def stand_in(value: torch.Tensor, components: torch.Tensor) -> torch.Tensor:
-    """`value` on the graph of the only component: an argument for a function that only reads it."""
-    carrier = components.squeeze(0)
+    """`value` on the graph of the only component: an argument for a function that only reads it. It is no view of the
+    component: what a graph keeps of it would keep that one's memory too."""
+    if tracing() or is_transformed():
+        carrier = components.squeeze(0)
+    else:
+        carrier = torch.ops.aten._unsafe_view.default(components, components.shape[1:])
     carrier.data = value
     return carrier
 

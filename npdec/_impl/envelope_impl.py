@@ -17,14 +17,17 @@ _LEAST = 2**13  # elements that are looked at together, at the least
 _MOST = 12  # parts of them
 
 
-def leading_fractions(value: torch.Tensor, residual: torch.Tensor, dim: int) -> torch.Tensor:
+def leading_fractions(
+    value: torch.Tensor, residual: torch.Tensor, dim: int, highest: torch.Tensor | None = None
+) -> torch.Tensor:
     """The fraction of the path on which each element along `dim` is the maximum: same shape, sums to one along `dim`.
 
-    `residual` broadcasts to the value, but has its length along `dim`. The leader at t = 0 is the largest residual (the
+    `residual` broadcasts to the value, but has its length along `dim`. `highest` is the maximum of the values along it,
+    if that is known. The leader at t = 0 is the largest residual (the
     steepest among equals). Where it is the largest at t = 1, too, it leads all along; elsewhere the envelope is walked.
     They have the graph of the lines.
     """
-    fractions = _fractions(value.detach(), residual.detach(), dim)
+    fractions = _fractions(value.detach(), residual.detach(), dim, highest)
     if torch.is_grad_enabled() and (value.requires_grad or residual.requires_grad):
         return fractions + _movement(fractions, value, residual.expand(value.shape), dim)
     return fractions
@@ -45,22 +48,22 @@ def _movement(fractions: torch.Tensor, value: torch.Tensor, residual: torch.Tens
     return torch.zeros_like(value).scatter(dim, order, gained.movedim(0, dim))
 
 
-def _fractions(value: torch.Tensor, residual: torch.Tensor, dim: int) -> torch.Tensor:
+def _fractions(value: torch.Tensor, residual: torch.Tensor, dim: int, highest: torch.Tensor | None) -> torch.Tensor:
     if torch.compiler.is_compiling():
         residual = residual.expand(value.shape)
         return _walked(value, residual, _first(value, residual, dim), dim)
     value, residual = value.movedim(dim, 0), residual.movedim(dim, 0)
-    highest, first = value.amax(0, keepdim=True), residual == residual.amax(0, keepdim=True)
+    highest = value.amax(0, keepdim=True) if highest is None else highest.detach().unsqueeze(0)
+    first = residual == residual.amax(0, keepdim=True)
     same = value.clone(memory_format=torch.contiguous_format).eq_(highest)
     if bool(first.all()):  # where all lines start as one, the highest at the end leads
         return _shared(same).movedim(0, dim)
     count = same.mul_(first).sum(0, keepdim=True)
-    if bool(count.all()):
-        return same.div_(count).movedim(0, dim)
-    fractions = _shared(torch.eq(value, highest, out=same))
-    del highest, first, count
-    apart = (residual != residual[:1]).any(0)
-    _put_from_apart(fractions, value, residual, apart)
+    fractions = same.div_(count)
+    if not bool(count.all()):  # of the others none leads at the start and at the end
+        walked = (residual != residual[:1]).any(0).logical_and(count[0] == 0)
+        del highest, first, count
+        _put_walked(fractions, value, residual, walked)
     return fractions.movedim(0, dim)
 
 
@@ -69,32 +72,41 @@ def _shared(same: torch.Tensor) -> torch.Tensor:
     return same.div_(same.sum(0, keepdim=True))
 
 
-def _put_from_apart(fractions: torch.Tensor, value: torch.Tensor, residual: torch.Tensor, apart: torch.Tensor) -> None:
-    """Overwrite the fractions where the lines start apart. What the residual is broadcast over is one axis then."""
+def _put_walked(fractions: torch.Tensor, value: torch.Tensor, residual: torch.Tensor, where: torch.Tensor) -> None:
+    """Overwrite the fractions where lines start apart, and another one leads at the end."""
     count, first = len(value), 1
     while first < residual.ndim and residual.shape[first] == 1:
         first += 1
-    lead, rest = value.shape[1:first].numel(), value.shape[first:]
-    apart = torch.broadcast_to(apart, (*apart.shape[: first - 1], *rest)).reshape(-1)
-    everything = apart.nonzero().squeeze(1)
-    start, end = residual.expand(count, *residual.shape[1:first], *rest).reshape(count, 1, -1), value.reshape(-1)
-    turns = torch.arange(lead, device=value.device).unsqueeze(1)
-    for chosen in everything.split(max(-(-len(everything) // _MOST), _LEAST // (count * lead), 1)):
-        low = start.index_select(2, chosen)
-        order = low.argsort(0, descending=True)
-        low = low.gather(0, order)
-        # Where the chosen are in memory, line by line in the order in which they start.
-        places = (order * (lead * len(apart)) + (turns * len(apart) + chosen)).reshape(-1)
-        high = end.index_select(0, places).reshape(count, lead, -1)
+    # What the residual is broadcast over along its first axes is computed once.
+    start = residual.expand(count, *residual.shape[1:first], *value.shape[first:]).reshape(count, -1)
+    everything, end, turns = where.reshape(-1).nonzero().squeeze(1), value.reshape(-1), value[0].numel()
+    columns = start.shape[1]
+    few = columns < len(everything)
+    if few:
+        start, orders = _in_order(start)
+    for chosen in everything.split(max(-(-len(everything) // _MOST), _LEAST // count, 1)):
+        column = chosen % columns if columns < turns else chosen
+        low = start.index_select(1, column)
+        low, order = (low, None if orders is None else orders.index_select(1, column)) if few else _in_order(low)
+        if order is None:
+            order = torch.arange(count, device=value.device).unsqueeze(1)
+        places = (order * turns + chosen).reshape(-1)  # where the chosen are in memory, line by line
+        high = end.index_select(0, places).reshape(count, -1)
         fractions.view(-1).index_copy_(0, places, _from_apart(high, low).reshape(-1))
 
 
+def _in_order(start: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor | None]:
+    """Lines in the order in which they start, and the order, where they are so few that each is compared with each."""
+    if len(start) > _FEW:
+        return start, None
+    order = start.argsort(0, descending=True)
+    return start.gather(0, order), order
+
+
 def _from_apart(value: torch.Tensor, residual: torch.Tensor) -> torch.Tensor:
-    """The fractions along the first of three axes, on which the lines have the order in which they start."""
+    """The fractions along the first of two axes, on which few lines have the order in which they start."""
     if len(value) <= _FEW and _is_tame(value) and _is_tame(residual):
         return _compared(value, residual)
-    shape = value.shape
-    value, residual = value.flatten(1), residual.expand(shape).flatten(1)
     height, pitch, goal = _first(value, residual, 0)
     fractions = _shared(((residual == height) & (value - residual == pitch)).to(value.dtype))
     unknown = torch.isnan(height)  # nobody leads among lines of which one starts at nan
@@ -110,7 +122,7 @@ def _from_apart(value: torch.Tensor, residual: torch.Tensor) -> torch.Tensor:
         else:
             found = _walked(value.gather(0, index), residual.gather(0, index), (start[0], start[1], start[2]), 0)
             fractions[:, moving] = torch.zeros_like(value).scatter_(0, index, found)
-    return fractions.reshape(shape)
+    return fractions
 
 
 def _leading(
@@ -145,7 +157,7 @@ def _compared(value: torch.Tensor, residual: torch.Tensor) -> torch.Tensor:
     gaps = torch.cat([residual[i : i + 1] - residual[i + 1 :] for i in firsts])
     change = torch.cat([value[i + 1 :] - value[i : i + 1] for i in firsts])
     ties = (gaps == 0).to(gaps.dtype)
-    some = ties.flatten(1).amax(1).tolist()
+    some = ties.amax(1).tolist()
     gaps = gaps + ties
     gain = change.clamp(min=0)
     both = gain + gaps

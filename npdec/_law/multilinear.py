@@ -36,6 +36,10 @@ def linear(call: Call) -> Any:
         if not isinstance(made, DecomposedTensor):
             _warn_dropped(call, made)
         return made
+    if not call.traits and len(tensors) == 1 and uses_vjp(call.reverse):
+        made = reverse_products.of_one(call)
+        if made is not None:
+            return made
     with no_graph(call.reverse):
         value = call(*[t.value for t in tensors])
         if isinstance(value, torch.Tensor) and not carries(value.dtype):

@@ -213,10 +213,12 @@ def layer(func: Function, args: Sequence[Any]) -> Any:
     many = not reverse and x.value.ndim > 2 and weight.numel() >= lazy_products.LARGE
     if many or weight.ndim != 2:
         return NotImplemented
-    if not has_elements(weight) or weight.dtype is not x.value.dtype or not is_moderate(weight):
+    if not has_elements(weight) or weight.dtype is not x.value.dtype:
         return NotImplemented
-    if reverse:
+    if reverse:  # where contributions are looked at in the end, and not here
         return ordinary_reverse.layer(func, x, weight, bias)
+    if not is_moderate(weight):
+        return NotImplemented
     row = narrowed(x.residual, x.value.ndim - 1)  # equal rows need one of them
     value, residual = func(x.value, weight, bias), func(row, weight, bias)
     return made_of(value, residual, func(x.components, weight), x)

@@ -14,6 +14,7 @@ from npdec._decomposed.settings import current as settings
 from npdec._decomposed.size_limits import HANDFUL
 from npdec._decomposed.size_warnings import STEEP, half_of_digits, keeps_digits
 from npdec._decomposed.tensor import DecomposedTensor
+from npdec._law import reverse_pairs
 from npdec._law.ordinary import FACTORS, Form, built, has_elements, is_moderate, is_ordinary, rows_of
 from npdec._law.ordinary_numbers import ends_of_two, row, weighted
 from npdec._law.ordinary_pairs import Pair, midpoint, pair_of
@@ -95,7 +96,7 @@ def added(traits: int) -> Form:
 def _added(traits: int, func: Function, args: Sequence[Any]) -> Any:
     pair = pair_of(args, apart=True)
     if pair is None:
-        return NotImplemented
+        return reverse_pairs.added(traits, func, args)
     first, second = pair.components
     if first is None:
         assert second is not None
@@ -149,7 +150,7 @@ def product(func: Function, args: Sequence[Any]) -> Any:
             return built(func(x.value, other), func(rows_of(x), other), func(x.components, other), x.labels)
     pair = pair_of(args, apart=True)
     if pair is None:
-        return NotImplemented
+        return reverse_pairs.product(func, args)
     first, second = pair.components
     if first is None or second is None:
         factor = pair.values[0 if first is None else 1]
@@ -188,7 +189,7 @@ def quotient(func: Function, args: Sequence[Any]) -> Any:
             return made
     pair = pair_of(args, apart=True)
     if pair is None:
-        return NotImplemented
+        return reverse_pairs.quotient(func, args)
     first, second = pair.components
     if second is None:
         divisor = pair.values[1]

@@ -141,9 +141,14 @@ def _of_reverse(batch: Function, traits: int, func: Function, x: Any, rest: Sequ
         return NotImplemented
     value = func(x.value, *rest)
     front = batch(func, x.value.ndim, rest, _NONE, value)
-    if front is None or (not traits & Trait.STRIDED and 0 in x.residual.stride()):
+    if front is None:
         return NotImplemented
-    return ordinary_reverse.of_one(func, x, rest, value, front)
+    if traits & Trait.STRIDED or 0 not in x.residual.stride():
+        return ordinary_reverse.of_one(x, value, func(x.residual, *rest), front)
+    if not traits & Trait.RESHAPE or type(value) is not torch.Tensor:
+        return NotImplemented
+    # torch makes no views of elements that are one in memory.
+    return ordinary_reverse.of_one(x, value, x.residual.reshape(value.shape), front)
 
 
 def _residual(func: Function, x: DecomposedTensor, rest: Sequence[Any], value: Any, traits: int) -> Any:

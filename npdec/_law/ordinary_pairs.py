@@ -20,7 +20,7 @@ from npdec._decomposed.settings import current as settings
 from npdec._decomposed.size_limits import HANDFUL
 from npdec._decomposed.size_warnings import warn_of_digits
 from npdec._decomposed.tensor import DecomposedTensor, Labels, merged, placed
-from npdec._law import ordinary
+from npdec._law import ordinary, reverse_pairs
 from npdec._law.means_of_few import means_of_few, means_of_number
 from npdec._law.of_few import listed, tensor_of
 from npdec._law.ordinary import FACTORS, FEW, built, has_elements, is_moderate, is_ordinary, made_of, rows_of
@@ -149,7 +149,8 @@ def is_constant(b: Any, like: torch.Tensor) -> bool:
 def matmul(func: Function, args: Sequence[Any]) -> Any:
     """A product of two vectors, matrices, or batches of these: each times the other's midpoint."""
     if len(args) != 2 or type(args[0]) is not type(args[1]) or not (is_ordinary(args[0]) and is_ordinary(args[1])):
-        return ordinary.matmul(func, args)
+        made = ordinary.matmul(func, args)
+        return reverse_pairs.matmul(func, args) if made is NotImplemented else made
     a, b = args
     first, second = a.value.ndim, b.value.ndim
     if not first or not second or (max(first, second) > 2 and a.value.shape[:-2] != b.value.shape[:-2]):

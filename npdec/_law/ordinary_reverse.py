@@ -6,21 +6,22 @@ and an interrupt leaves nothing switched."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import torch
 
 from npdec._decomposed.aliasing import link
 from npdec._decomposed.axes import narrowed
-from npdec._decomposed.reverse_graph import by_vjp, uses_vjp
+from npdec._decomposed.reverse_graph import by_vjp, stand_in, uses_vjp
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._law.ordinary_slopes import ordinary_slope
 
-__all__ = ["is_ordinary", "layer", "of_one", "pointwise"]
+__all__ = ["is_ordinary", "layer", "made_of", "of_one", "pointwise"]
 
 Function = Callable[..., Any]
 _as_subclass = torch.Tensor.as_subclass
+_FEW = 2**18  # elements, up to which torch has computed a product before Python has made a node for one that is not
 
 
 def is_ordinary(x: Any) -> bool:
@@ -41,7 +42,7 @@ def is_ordinary(x: Any) -> bool:
     )
 
 
-def _made_of(value: torch.Tensor, residual: torch.Tensor, component: torch.Tensor, like: DecomposedTensor) -> Any:
+def made_of(value: torch.Tensor, residual: torch.Tensor, component: torch.Tensor, like: DecomposedTensor) -> Any:
     """The decomposed tensor of parts that fit together."""
     made: Any = _as_subclass(value, DecomposedTensor)
     made.value, made.residual, made.components, made.labels = value, residual, component, like.labels
@@ -54,18 +55,22 @@ def layer(func: Function, x: DecomposedTensor, weight: torch.Tensor, bias: torch
     if x.value.ndim < 2 or weight.is_inference():
         return NotImplemented
     weight, bias = weight.detach(), None if bias is None else bias.detach()
-    value, row = func(x.value, weight, bias), narrowed(x.residual, x.value.ndim - 1)
-    residual = func(row, weight, bias).expand(value.shape)
-    made = by_vjp(value, residual, x.components, torch.matmul, held=(weight,))
-    return _made_of(value, residual, made, x)
+    row = narrowed(x.residual, x.value.ndim - 1)
+    if not x.value.is_contiguous():  # of which torch derives each of a batch of products
+        value = func(x.value, weight, bias)
+        residual = func(row, weight, bias).expand(value.shape)
+        return made_of(value, residual, by_vjp(value, residual, x.components, torch.matmul, held=(weight,)), x)
+    on_graph = func(stand_in(x.value, x.components), weight, bias)
+    residual = func(row, weight, bias).expand(on_graph.shape)
+    return made_of(on_graph.detach(), residual, torch.sub(on_graph, residual).unsqueeze(0), x)
 
 
-def of_one(func: Function, x: DecomposedTensor, args: Sequence[Any], value: torch.Tensor, front: Function) -> Any:
-    """A linear function, of which `front` is that of tensors with one more leading axis."""
+def of_one(x: DecomposedTensor, value: torch.Tensor, residual: torch.Tensor, front: Function) -> Any:
+    """What a linear function gives for the value and for the residual, of which `front` is the function of tensors with
+    one more leading axis."""
     if type(value) is not torch.Tensor or value.dtype is not x.value.dtype:
         return NotImplemented
-    residual = func(x.residual, *args)
-    made = _made_of(value, residual, front(x.components), x)
+    made = made_of(value, residual, front(x.components), x)
     link(made, x)
     return made
 
@@ -76,4 +81,7 @@ def pointwise(x: DecomposedTensor, slope: Function | None, traits: int, f: Funct
     if found is None:
         return NotImplemented
     fx, fr, multiplier, difference = found
-    return _made_of(fx, fr, by_vjp(fx, fr, x.components, multiplier.mul, difference), x)
+    if multiplier.numel() > _FEW:
+        return made_of(fx, fr, by_vjp(fx, fr, x.components, multiplier.mul, difference), x)
+    del found, difference  # memory for the product
+    return made_of(fx, fr, torch.mul(x.components, multiplier), x)

@@ -16,8 +16,9 @@ from npdec._decomposed.call import Call
 from npdec._decomposed.registry import Trait
 from npdec._decomposed.reverse_graph import by_vjp, carried, graft, no_graph, scaled, stand_in, uses_vjp
 from npdec._decomposed.tensor import DecomposedTensor, carries
+from npdec._impl._storage import shares_memory
 
-__all__ = ["of_two", "with_constants"]
+__all__ = ["of_one", "of_two", "with_constants"]
 
 Pull = Callable[..., Any]
 
@@ -43,7 +44,22 @@ def with_constants(call: Call) -> torch.Tensor:
     value = carrier.detach()
     with no_graph(True):
         residual = of_the_residuals(call, value)
-    return DecomposedTensor(value, residual, graft(value, residual, carrier).unsqueeze(0), first.labels, True)
+    return DecomposedTensor(value, residual, torch.sub(carrier, residual).unsqueeze(0), first.labels, True)
+
+
+def of_one(call: Call) -> Any:
+    """A linear function of one real tensor, differentiated by autograd of the pass that computes the value, where it
+    gives a new one; None of another."""
+    (x,) = call.tensors
+    if x.value.is_complex() or x.value.is_meta:
+        return None
+    carrier: Any = call(stand_in(x.value.detach(), x.components))
+    if not isinstance(carrier, torch.Tensor) or carrier.dtype is not x.value.dtype or shares_memory(carrier, x.value):
+        return None
+    value = carrier.detach()
+    with no_graph(True):
+        residual = of_the_residuals(call, value)
+    return DecomposedTensor(value, residual, torch.sub(carrier, residual).unsqueeze(0), x.labels, True)
 
 
 def of_two(

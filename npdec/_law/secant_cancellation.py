@@ -29,7 +29,10 @@ def elements(tensor: torch.Tensor, chosen: torch.Tensor) -> torch.Tensor:
     row = tensor
     while row.ndim and not row.stride(0):
         row = row[0]
-    return row.reshape(-1).index_select(0, chosen if row is tensor else chosen % row.numel())
+    if row is not tensor:
+        count = row.numel()
+        chosen = chosen % count if count & (count - 1) else chosen & (count - 1)  # no division by a power of two
+    return row.reshape(-1).index_select(0, chosen)
 
 
 def is_of_torch(function: object) -> bool:

@@ -14,14 +14,17 @@ import torch
 import torch.nn.functional as F
 
 from npdec._decomposed.axes import axes_of_heads, lead
+from npdec._decomposed.broadcast_residuals import equal_axes, row_along
 from npdec._decomposed.reverse_graph import by_vjp, no_graph, uses_vjp
 from npdec._decomposed.settings import settings
-from npdec._decomposed.tensor import DecomposedTensor, align
+from npdec._decomposed.tensor import DecomposedTensor, align, is_broadcast
 from npdec._impl._util import working_dtype
 from npdec._law.overrides_scope import scope
 from npdec._rules.by_formula import same_draws, value_of, with_numbers
 from npdec._rules.rule import rule
 from npdec._rules.softmax import SoftPath
+from npdec._torch.functorch import mapped
+from npdec._torch.tracing import tracing
 
 Function = Callable[..., Any]
 
@@ -61,7 +64,9 @@ def _attention(
     frozen = settings("scaled_dot_product_attention").frozen_attention
     with no_graph(reverse):
         found = func(*values, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa)
-        residual = None if frozen else func(*residuals, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa)
+        residuals = _equal_once(residuals, found.shape)
+        options = {"scale": scale, "enable_gqa": enable_gqa}
+        residual = None if frozen else _of_the_residuals(func, residuals, dropout_p, is_causal, options, found.shape)
     if not found.numel() or not labels:
         nothing = found.new_zeros((len(labels), *found.shape))
         return DecomposedTensor(found, found.clone() if residual is None else residual, nothing, labels, reverse)
@@ -75,6 +80,28 @@ def _attention(
     if made is None:  # weights that are held, and values without contributions
         made = found.new_zeros((len(labels), *found.shape))
     return DecomposedTensor(found, residual, made.to(found.dtype).reshape(-1, *found.shape), labels, reverse)
+
+
+def _equal_once(parts: Sequence[Any], shape: Sequence[int]) -> list[Any]:
+    """Queries, keys, values and mask, of which those of a batch that are one in memory are there once."""
+    tensors = [t for t in parts if t is not None]
+    if tracing() or mapped() or not all(type(t) is torch.Tensor and 0 in t.stride() for t in tensors[:3]):
+        return list(parts)
+    axes = [axis for axis in equal_axes(tensors, (), shape) if axis < -2]
+    return [t if t is None else row_along(t, axes) for t in parts]
+
+
+def _of_the_residuals(
+    func: Function, parts: Sequence[Any], dropout_p: float, is_causal: bool, options: Any, shape: Sequence[int]
+) -> torch.Tensor:
+    """The call, which takes many times as long of elements that are one in memory, and of equal queries needs one."""
+    query, key, value, mask = parts
+    if not (tracing() or mapped()) and query.numel() and all(type(t) is torch.Tensor for t in parts[:3]):
+        if mask is None and not is_causal and not query.stride(-2):
+            query = query[..., :1, :]
+        query, key, value = [t.contiguous() if is_broadcast(t) else t for t in (query, key, value)]
+    made: torch.Tensor = func(query, key, value, mask, dropout_p, is_causal, **options)
+    return made.expand(shape)
 
 
 class _Attention:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import torch
 import torch.nn.functional as F
 
-from npdec._decomposed.axes import row_by_row
+from npdec._decomposed.axes import narrowed, row_by_row
 from npdec._decomposed.components import Use
 from npdec._decomposed.kept_components import handed_on, summed
 from npdec._decomposed.reverse_graph import by_vjp, no_graph, uses_vjp
@@ -23,7 +23,7 @@ from npdec._decomposed.size_warnings import half_of_digits
 from npdec._decomposed.tensor import DecomposedTensor, align
 from npdec._impl import _util
 from npdec._impl._util import single, working_dtype
-from npdec._impl.segments_impl import mean_jacobian
+from npdec._impl.segments_impl import mean_jacobian, mean_jacobian_beside
 from npdec._torch.functorch import is_transformed, mapped
 from npdec._torch.tracing import tracing
 from npdec.exceptions import DecompositionWarning
@@ -31,6 +31,7 @@ from npdec.exceptions import DecompositionWarning
 __all__ = ["apply_operator"]
 
 Function = Callable[..., Any]
+_SMALL = 2**14
 
 
 class _Path(NamedTuple):
@@ -142,9 +143,13 @@ def _vjp(
 ) -> Callable[[torch.Tensor], torch.Tensor]:
     """What takes gradients of the contributions to those of the input's, (1, *shape) both. The mean derivative is a
     symmetric matrix; the weight comes after it, and so before on the way back."""
-    diagonal, basis, matrix = (scale, None, None) if scale is not None else _jacobian(layer, x)
-    dtype = working_dtype(x.value.dtype)
-    diagonal = diagonal.to(dtype)
+    # Sums of a few numbers keep twice the digits at no cost, and more of them cancel than the result shows.
+    dtype = torch.float64 if x.value.numel() <= _SMALL else working_dtype(x.value.dtype)
+    spans: list[torch.Tensor] = []
+    numbers: list[torch.Tensor] = []
+    if scale is None:
+        scale, spans, numbers = _directions(layer, x, dtype)
+    diagonal = scale.to(dtype)
     wide = None
     if weight is not None:  # a copy: it may be written to before gradients go back
         wide = layer.rows(weight.clone().reshape(layer.weight_shape).expand(x.value.shape), 0)
@@ -153,16 +158,30 @@ def _vjp(
         rows = layer.rows(grad, 1).to(dtype)
         rows = rows if wide is None else rows * wide
         made = rows * diagonal
-        if basis is not None and matrix is not None:
-            flat, m = basis.reshape(-1, 2, basis.shape[-1]), rows.shape[-1]
-            # As rows: torch takes many times as long for batches of columns.
-            shares = torch.bmm(rows.reshape(-1, 1, m), flat.mT) @ matrix.reshape(-1, 2, 2)
-            made = made.sub_(torch.bmm(shares, flat).view(made.shape))
+        if spans:
+            first, second = [(rows * span).sum(-1, keepdim=True) for span in spans]
+            for span, a, b in zip(spans, numbers[:2], numbers[1:], strict=True):
+                made.addcmul_(span, torch.addcmul(a * first, b, second), value=-1)
         if layer.centred:
             made = made.sub_(made.mean(-1, keepdim=True))
         return layer.shaped(made, 1).to(grad.dtype)
 
     return vjp
+
+
+def _directions(
+    layer: Layer, x: DecomposedTensor, dtype: torch.dtype
+) -> tuple[torch.Tensor, list[torch.Tensor], list[torch.Tensor]]:
+    """The mean derivative of the normalised elements as `_jacobian` gives it, where no graph is made: the diagonal, the
+    two rows of V and the three numbers of W. Baselines that several rows have in common are looked at once."""
+    low, moved = layer.rows(x.residual, 0), layer.rows(single(x.value) - single(x.residual), 0)
+    low, moved, m = narrowed(low, low.ndim - 1).double(), moved.double(), moved.shape[-1]
+    if layer.centred:
+        low, moved = _centred(low), moved.sub_(moved.mean(-1, keepdim=True))
+    diagonal, *spans, numbers, depth = mean_jacobian_beside(low, moved, m * layer.eps, layer.centred)
+    _warn_of_poles(layer.name, depth, x)
+    root = math.sqrt(m)
+    return diagonal * root, [span.to(dtype) for span in spans], [(number * root).to(dtype) for number in numbers]
 
 
 def _frozen_scale(layer: Layer, x: DecomposedTensor) -> torch.Tensor | None:

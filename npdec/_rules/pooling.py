@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import types
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
@@ -23,6 +24,7 @@ from npdec._torch.functorch import is_transformed
 from npdec._torch.tracing import name_of, tracing
 
 Function = Callable[..., Any]
+Places = Sequence[Sequence[int]]  # along an axis: for each place in a window, where it is for each of the outputs
 
 _BITS = {torch.float32: torch.int32, torch.float64: torch.int64}
 
@@ -83,8 +85,7 @@ def _pooled_by(
     count = _axes(name)
     stride = kernel if isinstance(stride, Sequence) and not stride else stride
     settings = [_each(setting, count) for setting in (kernel, stride, padding, dilation)]
-    plain = not (ceil_mode or any(options.values()) or any(settings[2])) and set(settings[3]) == {1}
-    plain = plain and name == f"max_pool{count}d"
+    plain = not (ceil_mode or any(options.values())) and name == f"max_pool{count}d"
     return _pooled(
         func, x, settings, plain, lambda t: func(t, kernel, stride, padding, dilation, ceil_mode=ceil_mode, **options)
     )
@@ -103,14 +104,14 @@ def _pooled(
     call: Callable[[torch.Tensor], Any],
 ) -> Any:
     """max_pool and adaptive_max_pool, with indices or without: the maximum of each window. `plain` is one without
-    indices, whose windows neither hang over nor are dilated."""
+    indices, of as many windows as there are in whole strides."""
     name = name_of(func)
     count = _axes(name)
     with no_graph(x.reverse):
-        high = _seen_at_once(x.value, *settings[:2]) if plain else None
+        high = _seen_at_once(x.value, settings) if plain else None
         made = call(x.value) if high is None else high.amax(0)
         value = made if isinstance(made, torch.Tensor) else made[0]
-        places = []  # for each axis, and each place in a window, what the windows look at
+        places: list[Places] = []
         for i in range(count):
             length, outputs = x.shape[i - count], value.shape[i - count]
             if name.startswith("adaptive"):
@@ -118,13 +119,13 @@ def _pooled(
             else:
                 places.append(_windows(length, outputs, *[setting[i] for setting in settings]))
         row = narrowed(x.residual, x.residual.ndim - count)  # of rows with one baseline one is enough
-        high = torch.stack(list(_looked_at(x.value, places))) if high is None else high
-        low = torch.stack(list(_looked_at(row, places)))
-        fractions = leading_fractions(high, low, 0)
+        high = _seen(x.value, places) if high is None else high
+        low = _seen(row, places)
+        fractions = leading_fractions(high, low, 0, value)
         residual = low.amax(0).expand(value.shape)
     given = None if x.reverse or name.startswith("adaptive") else stand_in(x)
     components: Any = None if given is None else given.pooled(value, places, settings, _shares, fractions)
-    if uses_vjp(x.reverse) and all(_is_regular(found) for axis in places for found in axis):
+    if uses_vjp(x.reverse):
         components = by_vjp(value, residual, x.components, _Spread(x.components, places, fractions))
     if components is None:
         components = _shares(x.components, places, fractions)
@@ -138,24 +139,96 @@ def _pooled(
     return result, indices
 
 
-def _seen_at_once(x: torch.Tensor, kernel: Sequence[int], stride: Sequence[int]) -> torch.Tensor | None:
-    """What windows see that neither hang over nor are dilated, a row for each place in one, if the largest of these are
-    the pool bit for bit (for which torch takes many times as long): there must be no NaN, and no zero with a minus
-    sign, of which torch takes the first. None where it may not be, or where torch is to check the arguments.
+def _seen_at_once(x: torch.Tensor, settings: Sequence[Sequence[int]]) -> torch.Tensor | None:
+    """What windows see, a row for each place in one, if the largest of these are the pool bit for bit (for which torch
+    takes many times as long): there must be no NaN, and no zero with a minus sign, of which torch takes the first.
+    None where it may not be, or where torch is to check the arguments.
     """
-    count = len(kernel)
+    count = len(settings[0])
     usual = x.device.type == "cpu" and x.dtype in _BITS and x.ndim in (count + 1, count + 2) and x.numel()
     if not usual or tracing() or is_transformed() or type(x) is not torch.Tensor:
         return None
-    if (torch.is_grad_enabled() and x.requires_grad) or len(stride) != count:
+    if (torch.is_grad_enabled() and x.requires_grad) or any(len(setting) != count for setting in settings):
         return None
-    sizes = list(zip(x.shape[-count:], kernel, stride, strict=True))
-    if not all(isinstance(k, int) and isinstance(s, int) and 0 < k <= n and s > 0 for n, k, s in sizes):
-        return None
+    places: list[Places] = []
+    for n, *window in zip(x.shape[-count:], *settings, strict=True):
+        if not all(isinstance(number, int) for number in window):
+            return None
+        kernel, stride, padding, dilation = window
+        room = n + 2 * padding - dilation * (kernel - 1) - 1
+        if min(kernel, stride, dilation) < 1 or not 0 <= padding <= kernel // 2 or room < 0:
+            return None
+        places.append(_windows(n, room // stride + 1, *window))
     if bool(torch.isnan(x.amax())) or int(x.view(_BITS[x.dtype]).amin()) == torch.iinfo(_BITS[x.dtype]).min:
         return None
-    places = [_windows(n, (n - k) // s + 1, k, s, 0, 1) for n, k, s in sizes]
-    return torch.stack(list(_looked_at(x, places)))
+    return _seen(x, places)
+
+
+def _seen(x: torch.Tensor, places: Sequence[Places]) -> torch.Tensor:
+    """What windows see, a row for each place in one."""
+    if tracing() or is_transformed() or (torch.is_grad_enabled() and x.requires_grad):
+        return torch.stack(list(_looked_at(x, places)))
+    lead, blocks = x.shape[: x.ndim - len(places)], _blocks(places, x.shape)
+    if blocks is not None:
+        count = len(blocks)
+        cut = x.reshape(*lead, *[n for block in blocks for n in block])
+        within, outside = _axes_of_blocks(len(lead), count)
+        made = cut.permute(*within, *range(len(lead)), *outside)
+        return made.reshape(math.prod(size for _, size in blocks), *lead, *[outputs for outputs, _ in blocks])
+    rows = list(itertools.product(*places))
+    if all(_is_regular(found) for found in itertools.chain(*places)):
+        return torch.stack(list(_looked_at(x, places)))
+    made = x.new_empty((len(rows), *lead, *[len(axis[0]) for axis in places]))
+    for part, row in zip(made, rows, strict=True):
+        for to, source in _pieces(row):
+            part[to].copy_(x[source])
+    return made
+
+
+_MANY_PLACES = 8  # in a window, from which on one copy takes all of them sooner than one copy each
+
+
+def _blocks(places: Sequence[Places], shape: Sequence[int]) -> list[tuple[int, int]] | None:
+    """For each axis how many windows lie side by side, and of how many places, where they cover it and the places are
+    many."""
+    if math.prod(map(len, places)) <= _MANY_PLACES:
+        return None
+    blocks = []
+    for axis, n in zip(places, shape[len(shape) - len(places) :], strict=True):
+        size, outputs = len(axis), len(axis[0])
+        if size * outputs != n or any(
+            type(found) is not range or found != range(i, n, size) for i, found in enumerate(axis)
+        ):
+            return None
+        blocks.append((outputs, size))
+    return blocks
+
+
+def _axes_of_blocks(lead: int, count: int) -> tuple[range, range]:
+    """The axes within blocks, and those of the blocks, of a tensor that is cut into them."""
+    return range(lead + 1, lead + 2 * count, 2), range(lead, lead + 2 * count, 2)
+
+
+def _pieces(row: Sequence[Sequence[int]]) -> Iterator[tuple[Any, Any]]:
+    """Where the windows' outputs are, and what they see at one of their places, as views."""
+    for parts in itertools.product(*map(_runs, row)):
+        yield (..., *[to for to, _ in parts]), (..., *[source for _, source in parts])
+
+
+def _runs(found: Sequence[int]) -> list[tuple[slice, slice]]:
+    """Places as runs of one step each."""
+    if _is_regular(found):
+        step = found[1] - found[0] if len(found) > 1 else 1
+        return [(slice(None), slice(found[0], found[-1] + 1, step))]
+    runs, first = [], 0
+    while first < len(found):
+        last = first
+        step = found[first + 1] - found[first] if first + 1 < len(found) else 0
+        while step > 0 and last + 1 < len(found) and found[last + 1] - found[last] == step:
+            last += 1
+        runs.append((slice(first, last + 1), slice(found[first], found[last] + 1, max(step, 1))))
+        first = last + 1
+    return runs
 
 
 def _shares(components: torch.Tensor, places: Any, fractions: Iterable[torch.Tensor]) -> torch.Tensor:
@@ -175,31 +248,38 @@ def _shared_out(seen: Iterator[torch.Tensor], fractions: Iterable[torch.Tensor])
 class _Spread:
     """The gradients of the maxima of windows, spread over what each of them looks at."""
 
-    def __init__(self, like: torch.Tensor, places: Sequence[list[list[int]]], fractions: torch.Tensor) -> None:
+    def __init__(self, like: torch.Tensor, places: Sequence[Places], fractions: torch.Tensor) -> None:
         self.shape, self.places, self.fractions = like.shape, places, fractions
 
     def __call__(self, grad: torch.Tensor) -> torch.Tensor:
+        blocks = _blocks(self.places, self.shape)
+        if blocks is not None:
+            count, lead = len(blocks), len(self.shape) - len(blocks) - 1
+            made = (self.fractions * grad.squeeze(0)).unflatten(0, [size for _, size in blocks])
+            outside = [i for k in range(count) for i in (count + lead + k, k)]
+            return made.permute(*range(count, count + lead), *outside).reshape(self.shape)
         seen = [[place for found in axis for place in found] for axis in self.places]
         apart = all(len(axis) == len(set(axis)) for axis in seen)
         covered = apart and all(len(axis) == n for axis, n in zip(seen, self.shape[-len(seen) :], strict=True))
         made = grad.new_empty(self.shape) if covered else grad.new_zeros(self.shape)
-        for place, fraction in zip(_looked_at(made, self.places), self.fractions, strict=True):
-            if apart:
-                torch.mul(grad, fraction, out=place)
-            else:
-                place.addcmul_(grad, fraction)
+        for row, fraction in zip(itertools.product(*self.places), self.fractions, strict=True):
+            for to, source in _pieces(row):
+                if apart:
+                    torch.mul(grad[to], fraction[to], out=made[source])
+                else:
+                    made[source].addcmul_(grad[to], fraction[to])
         return made
 
 
-def _is_regular(found: list[int]) -> bool:
+def _is_regular(found: Sequence[int]) -> bool:
     """Whether places are one step apart, so that what is there is a view."""
-    if not found:
-        return False
+    if not found or type(found) is range:
+        return bool(found)
     start, step = found[0], found[1] - found[0] if len(found) > 1 else 1
     return step > 0 and found == [start + step * j for j in range(len(found))]
 
 
-def _looked_at(tensor: torch.Tensor, places: Sequence[list[list[int]]]) -> Iterator[torch.Tensor]:
+def _looked_at(tensor: torch.Tensor, places: Sequence[Places]) -> Iterator[torch.Tensor]:
     """For each place within a window what all windows see there: the last axes have the shape of the output."""
     for rows in itertools.product(*places):
         taken = tensor
@@ -215,18 +295,29 @@ def _looked_at(tensor: torch.Tensor, places: Sequence[list[list[int]]]) -> Itera
         yield taken
 
 
-def _windows(length: int, outputs: int, kernel: int, stride: int, padding: int, dilation: int) -> list[list[int]]:
-    """For each place in a window, where it is for each of the outputs; where it hangs over, another one of its places.
-    (Python's numbers: torch.compile traces through them.)"""
-    windows = []
-    for i in range(outputs):
-        window = [i * stride - padding + k * dilation for k in range(kernel)]
-        inside = [place for place in window if 0 <= place < length]
-        windows.append([place if 0 <= place < length else inside[0] for place in window])
-    return [[window[k] for window in windows] for k in range(kernel)]
+def _windows(length: int, outputs: int, kernel: int, stride: int, padding: int, dilation: int) -> Places:
+    """For each place in a window, where it is for each of the outputs; where it hangs over, the first of its places
+    that does not. (Python's numbers: torch.compile traces through them.)"""
+    places: list[Sequence[int]] = []
+    for start in range(-padding, kernel * dilation - padding, dilation):
+        found: Sequence[int] = range(start, start + outputs * stride, stride)
+        if outputs and not 0 <= found[0] <= found[-1] < length:
+            found = [
+                p if 0 <= p < length else _first_inside(i * stride - padding, dilation) for i, p in enumerate(found)
+            ]
+        places.append(found)
+    return places
 
 
-def _adaptive_windows(length: int, outputs: int) -> list[list[int]]:
+def _first_inside(start: int, dilation: int) -> int:
+    """The first place of a window that is not before the first element."""
+    return start if start >= 0 else start % dilation
+
+
+def _adaptive_windows(length: int, outputs: int) -> Places:
+    if outputs and length % outputs == 0:
+        size = length // outputs
+        return [range(i, length, size) for i in range(size)]
     firsts = [i * length // outputs for i in range(outputs)]
     lasts = [-(-(i + 1) * length // outputs) - 1 for i in range(outputs)]
     longest = max([last - first + 1 for first, last in zip(firsts, lasts, strict=True)], default=1)  # of no windows

@@ -33,7 +33,7 @@ from npdec._law.quadrature import tolerance
 from npdec._law.quadrature_nodes import gauss_legendre
 from npdec._rules.normalisation import apply_operator
 from npdec._rules.rule import rule
-from npdec._rules.softmax_of_few import digits_of, few_nodes, of_rows
+from npdec._rules.softmax_of_few import digits_of, few_nodes, in_blocks, of_rows
 from npdec._torch.functorch import mapped
 from npdec._torch.tracing import tracing
 from npdec.exceptions import DecompositionWarning
@@ -72,11 +72,11 @@ class SoftPath:
         tops = ends.detach().amax(-1, keepdim=True)
         x, r = (ends - tops).unbind()
         d = x - r
-        longest = math.nan if blind else _longest(d)
+        longest = math.nan if blind else float(_lengths(d).amax())
         if not math.isfinite(longest):  # a mask does not move
             x, r = (ends - torch.where(torch.isfinite(tops), tops, 0)).unbind()
             d = path_step(x, r)
-            longest = math.nan if blind else _longest(d)
+            longest = math.nan if blind else float(_lengths(d).amax())
         self.r, self.d, self.dtype, self.longest = r, d, dtype, longest
         self.empty = _empty(r) if empty_is_zero else None
         if blind or dtype is torch.float64 or not longest > _LONG:
@@ -215,6 +215,9 @@ class SoftPath:
 
     def softmax(self, components: torch.Tensor) -> torch.Tensor:
         """∫ p (c − p·c) dt for components (C, R, n)."""
+        sooner = in_blocks(self.r, self.d, self.empty, self.pieces, components)
+        if sooner is not None:
+            return sooner
         found = []
         mean: torch.Tensor | None = None
         for rows, times, weights in self.pieces:
@@ -261,10 +264,6 @@ def _lengths(d: torch.Tensor) -> torch.Tensor:
     """The range of each row."""
     d = d.detach()
     return d.amax(-1) - d.amin(-1)
-
-
-def _longest(d: torch.Tensor) -> float:
-    return float(_lengths(d).amax())
 
 
 def _relative(components: torch.Tensor, mean: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:

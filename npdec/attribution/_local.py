@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -87,11 +88,12 @@ def _taken(kept: tuple[torch.Tensor, torch.device]) -> torch.Tensor:
 
 def _run(problem: Problem) -> Run:
     changes = [value - residual for value, residual in zip(problem.values, problem.residuals, strict=True)]
-    carriers = [change.detach().clone().requires_grad_() for change in changes]
+    carriers = [change.detach().requires_grad_() for change in changes]  # over their memory, which nobody writes
     parts = zip(problem.values, problem.residuals, carriers, strict=True)
     # The multipliers of one component are those of all, and where they need a graph, one component like others has it.
     marked = [
-        DecomposedTensor(copy_of(v), _own(r), c.clone()[None], _ALL, reverse=not problem.graph) for v, r, c in parts
+        DecomposedTensor(copy_of(v), _own(r), c.unsqueeze(0).clone(), _ALL, reverse=not problem.graph)
+        for v, r, c in parts
     ]
     return Run(*choose(problem.call(marked), problem.output), carriers, changes)
 
@@ -108,9 +110,7 @@ def _differentiated(problem: Problem, run: Run, progress: Show) -> Found:
     values = [problem.kept(plain(one)) for one in run.chosen]
     residuals = [problem.kept(one.residual if isinstance(one, DecomposedTensor) else one) for one in run.chosen]
     for value, residual, row, change in zip(values, residuals, rows, moved, strict=True):
-        more = ": mode='forward' shares out what is left, and names the operation"
-        if not _warn_if_large(problem, value, residual, row, more):
-            _warn_if_lost(run, change, row, (value * 1.0).abs() + (residual * 1.0).abs())
+        _look_at(problem, run, value, residual, row, change)
     if not run.several:
         return Found(values[0], residuals[0], rows[0])
     return Found(torch.stack(values), torch.stack(residuals), torch.stack(rows))
@@ -121,6 +121,32 @@ def _same(a: torch.Tensor, b: torch.Tensor) -> bool:
     return torch.equal(torch.nan_to_num(a), torch.nan_to_num(b))
 
 
+def _look_at(
+    problem: Problem,
+    run: Run,
+    value: torch.Tensor,
+    residual: torch.Tensor,
+    row: torch.Tensor,
+    change: torch.Tensor,
+) -> None:
+    """Say what is to be said of the contributions (C,) to one number, by sums that mostly tell that nothing is: Python
+    compares them sooner than torch does."""
+    row, most = row.detach(), _most(row.dtype)
+    made, ends = float(torch.linalg.vector_norm(row, 1)), (abs(value.item()), abs(residual.item()))
+    more = ": mode='forward' shares out what is left, and names the operation"
+    if not made <= most * max(ends) and _warn_if_large(problem, value, residual, row, more):
+        return
+    moved = change.item()
+    missed, gross = abs(moved - row.sum().item()), abs(moved) + made
+    if math.isfinite(gross) and missed > max(0.01, torch.finfo(row.dtype).eps ** 0.5) * gross:
+        _warn_if_lost(run, missed, sum(ends))
+
+
+def _most(dtype: torch.dtype) -> float:
+    """How many times larger than what they come from and add up to contributions are without a warning."""
+    return min(STEEP, 1 / torch.finfo(dtype).eps)
+
+
 @torch.no_grad()
 def _warn_if_large(
     problem: Problem, value: torch.Tensor, residual: torch.Tensor, shares: torch.Tensor, more: str = ""
@@ -128,7 +154,7 @@ def _warn_if_large(
     """Warn of contributions, shape (*O, C) to numbers of shape O, that cancel to a millionth of what they are, or (in
     half precision) to their rounding errors: an operation that goes forward sees the components that cancel, and shares
     a jump or the like among them. Whether it did is returned."""
-    most = min(STEEP, 1 / torch.finfo(shares.dtype).eps)
+    most = _most(shares.dtype)
     made, size, base = shares.abs().sum(-1), (value * 1.0).abs(), (residual * 1.0).abs()
     if bool((made <= most * torch.maximum(size, base)).all()):
         return False
@@ -146,15 +172,13 @@ def _warn_if_large(
 
 
 @torch.no_grad()
-def _warn_if_lost(run: Run, change: torch.Tensor, shares: torch.Tensor, size: torch.Tensor) -> None:
-    """Warn of contributions, shape (C,), that miss more of the component, which they are the derivative of, than
-    rounding does: what leaves the graph (in a pickle, to another process) comes back without it. The component is not
-    the change of the value, in which there is the rounding of all that cancels; and what is not larger than the
-    rounding of the inputs' changes, and of the value and residual, of this `size`, is nothing but such."""
-    missed, gross = (change - shares.sum(-1)).abs().double(), (change.abs() + shares.abs().sum(-1)).double()
+def _warn_if_lost(run: Run, missed: float, size: float) -> None:
+    """Warn of contributions that miss more of the component, which they are the derivative of, than rounding does: what
+    leaves the graph (in a pickle, to another process) comes back without it. The component is not the change of the
+    value, in which there is the rounding of all that cancels; and what is not larger than the rounding of the inputs'
+    changes, and of the value and residual, of this `size`, is nothing but such."""
     eps = torch.finfo(run.changes[0].dtype).eps
-    floor = eps * (sum(float(step.abs().double().sum()) for step in run.changes) + _ROUNDINGS * size.double())
-    if bool((torch.isfinite(gross) & (missed > max(0.01, eps**0.5) * gross) & (missed > floor)).any()):
+    if missed > eps * (sum(float(step.abs().double().sum()) for step in run.changes) + _ROUNDINGS * size):
         _util.warn(
             "attribute: contributions miss more than a hundredth of what the value changes by (.error): the function "
             "takes numbers off the graph of reverse mode, as pickles and other processes do: choose mode='forward'",

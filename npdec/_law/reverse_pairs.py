@@ -1,0 +1,157 @@
+"""The law of ordinary calls of two in reverse mode (`npdec._law.ordinary_reverse`): sums, products, quotients by
+constants, and products of matrices. What is beside a decomposed tensor is another one, or a constant of its dtype."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import torch
+
+from npdec._decomposed.broadcast_residuals import equal_axes, narrowed_product, row_along
+from npdec._decomposed.registry import Trait
+from npdec._decomposed.reverse_graph import by_vjp, scaled
+from npdec._decomposed.size_warnings import has_finite_sum
+from npdec._decomposed.tensor import DecomposedTensor
+from npdec._law.ordinary_reverse import is_ordinary, made_of
+
+__all__ = ["added", "matmul", "product", "quotient"]
+
+Function = Callable[..., Any]
+_CONSTANTS = (torch.Tensor, torch.nn.Parameter)
+
+
+class _Pair(NamedTuple):
+    """The two arguments; of a constant the value is the residual, and there is no component."""
+
+    values: Sequence[Any]
+    residuals: Sequence[Any]
+    components: Sequence[torch.Tensor | None]
+    like: DecomposedTensor
+
+    def constant(self) -> Any:
+        """The one that is a constant; None if both are decomposed."""
+        return next((v for v, c in zip(self.values, self.components, strict=True) if c is None), None)
+
+
+def _pair_of(args: Sequence[Any]) -> _Pair | None:
+    """The arguments of an ordinary call; None if it is none."""
+    if len(args) != 2:
+        return None
+    like = args[0] if type(args[0]) is DecomposedTensor else args[1]
+    if not is_ordinary(like):
+        return None
+    parts: list[tuple[Any, Any, Any]] = []
+    for x in args:
+        if type(x) is DecomposedTensor:
+            if x is not like and not (is_ordinary(x) and x.labels == like.labels and x.dtype is like.dtype):
+                return None
+            parts.append((x.value, x.residual, x.components))
+        elif type(x) is float or type(x) is int:
+            parts.append((x, x, None))
+        elif type(x) in _CONSTANTS and x.dtype is like.dtype and x.layout is torch.strided and not x.is_meta:
+            if x.is_inference():
+                return None
+            x = x.detach()
+            parts.append((x, x, None))
+        else:
+            return None
+    values, residuals, components = zip(*parts, strict=True)
+    return _Pair(values, residuals, components, like)
+
+
+def _ends(func: Function, pair: _Pair) -> tuple[torch.Tensor, torch.Tensor] | None:
+    """A function of each element at the values and at the residuals, of equal rows once; None if what is decomposed
+    does not have the shape of the result."""
+    value = func(*pair.values)
+    shape, moving = value.shape, [p for p, c in zip(pair.values, pair.components, strict=True) if c is not None]
+    if value.dtype is not pair.like.value.dtype or any(part.shape != shape for part in moving):
+        return None
+    decomposed = [r for r, c in zip(pair.residuals, pair.components, strict=True) if c is not None]
+    if not any(0 in r.stride() for r in decomposed):
+        return value, func(*pair.residuals)
+    constant = pair.constant()
+    axes = equal_axes(decomposed, [constant] if isinstance(constant, torch.Tensor) else [], shape)
+    parts = zip(pair.residuals, pair.components, strict=True)
+    return value, func(*[r if c is None else row_along(r, axes) for r, c in parts]).expand(shape)
+
+
+def added(traits: int, func: Function, args: Sequence[Any]) -> Any:
+    """a + b, a − b, b − a."""
+    pair = _pair_of(args)
+    ends = None if pair is None else _ends(func, pair)
+    if pair is None or ends is None:
+        return NotImplemented
+    first, second = pair.components
+    if first is None:
+        assert second is not None
+        made = second.neg() if traits & Trait.SUBTRACT else second.clone()
+    elif second is None:
+        made = first.neg() if traits & Trait.SUBTRACT_FROM else first.clone()
+    else:
+        made = func(first, second)
+    return made_of(*ends, made, pair.like)
+
+
+def product(func: Function, args: Sequence[Any]) -> Any:
+    """a b: each times the other's midpoint."""
+    pair = _pair_of(args)
+    if pair is None:
+        return NotImplemented
+    constant = pair.constant()
+    if constant is not None:
+        return _scaled(func, pair, constant)
+    ends = _ends(func, pair)
+    if ends is None:
+        return NotImplemented
+    at_a, at_b = _middles(pair)
+    by_a, by_b = scaled(at_b), scaled(at_a)
+    made = by_vjp(*ends, pair.components, lambda grad: (by_a(grad), by_b(grad)))  # type: ignore[arg-type]
+    return made_of(*ends, made, pair.like)
+
+
+def quotient(func: Function, args: Sequence[Any]) -> Any:
+    """a / b, for a constant b."""
+    pair = _pair_of(args)
+    if pair is None or pair.components[1] is not None:
+        return NotImplemented
+    divisor = pair.values[1]
+    return _scaled(func, pair, divisor) if isinstance(divisor, torch.Tensor) or divisor else NotImplemented
+
+
+def _scaled(func: Function, pair: _Pair, factor: Any) -> Any:
+    """A product with a finite constant, or a quotient by one."""
+    if not isinstance(factor, torch.Tensor) and not math.isfinite(factor):
+        return NotImplemented
+    ends = _ends(func, pair)
+    if ends is None or (isinstance(factor, torch.Tensor) and not has_finite_sum(ends[0])):
+        return NotImplemented
+    parts = zip(pair.values, pair.components, strict=True)
+    return made_of(*ends, func(*[v if c is None else c for v, c in parts]), pair.like)
+
+
+def _middles(pair: _Pair) -> list[torch.Tensor]:
+    """The middles of the paths."""
+    ends = zip(pair.values, pair.residuals, strict=True)
+    return [torch.add(value / 2, residual, alpha=0.5) for value, residual in ends]
+
+
+def matmul(func: Function, args: Sequence[Any]) -> Any:
+    """A product of two matrices, or of batches of these: each times the other's midpoint."""
+    pair = _pair_of(args)
+    if pair is None or pair.constant() is not None:
+        return NotImplemented
+    a, b = pair.values
+    if not a.ndim == b.ndim > 1 or a.shape[:-2] != b.shape[:-2]:
+        return NotImplemented
+    value, residual = func(a, b), narrowed_product(func, *pair.residuals)
+    residual = func(*pair.residuals) if residual is None else residual.expand(value.shape)
+    if value.dtype is not a.dtype:
+        return NotImplemented
+    at_a, at_b = _middles(pair)
+
+    def vjp(grad: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        return torch.matmul(grad, at_b.mT), torch.matmul(at_a.mT, grad)
+
+    return made_of(value, residual, by_vjp(value, residual, pair.components, vjp), pair.like)  # type: ignore[arg-type]
