@@ -20,6 +20,7 @@ from npdec._core.slots import Slot
 from npdec._decomposed.pickling import Stored, safe
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._dtypes.dtype import SCALARS
+from npdec._native import calls
 from npdec._torch.functorch import is_transformed
 
 __all__ = [
@@ -40,6 +41,7 @@ _new, _new_float, _new_complex = object.__new__, float.__new__, complex.__new__
 _BOOL, _FLOAT, _COMPLEX, _TENSOR = torch.bool, torch.float64, torch.complex128, torch.Tensor
 _TO_INT64 = frozenset({torch.bool, torch.int64, torch.float32, torch.float64})
 _is_compiling, _is_transformed = torch.compiler.is_dynamo_compiling, is_transformed
+_scalar_from = None if calls is None else calls.scalar_from
 
 
 def register_array(cls: type[NDArrayBase]) -> None:
@@ -106,6 +108,10 @@ def is_on_host(tensor: torch.Tensor) -> bool:
 @safe
 def wrap_scalar(tensor: torch.Tensor) -> Any:
     """The 0-d tensor as a scalar of its dtype. It must alias nothing that is ever written."""
+    if _scalar_from is not None and not _is_compiling():
+        made = _scalar_from(tensor)
+        if made is not None:
+            return made
     dtype = tensor.dtype
     if not (  # `is_on_host`, written out: nearly every reduction of small arrays ends here
         type(tensor) is _TENSOR
@@ -141,6 +147,10 @@ def _of_number(tensor: torch.Tensor, dtype: torch.dtype, number: Any) -> Any:
 def wrap_total(tensor: torch.Tensor, dtype: torch.dtype) -> Any:
     """As `wrap_scalar`, of what was computed of arrays of a dtype: of float64, a float is of float64 too, and an int is
     of int64 unless the dtype is one of fewer bits. Only of other numbers the tensor is asked, which takes its time."""
+    if _scalar_from is not None and not _is_compiling():
+        made = _scalar_from(tensor)
+        if made is not None:
+            return made
     if (
         type(tensor) is _TENSOR
         and tensor.is_cpu

@@ -209,6 +209,17 @@ kept_number(PyObject *number, PyObject *dtype)
     return fabs(size) < most ? PyDict_GetItemWithError(known, number) : NULL;
 }
 
+/* A view of a plain array over a tensor in its dtype, or None: `npdec._array.memory.seen`. */
+PyObject *
+view(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    if (count != 2)
+        return PyErr_Format(PyExc_TypeError, "view() takes an array and a tensor, not %zd arguments", count);
+    int is_array = arrays.type != NULL && Py_IS_TYPE(args[0], arrays.type);
+    PyObject *made = is_array ? view_of(args[0], Py_NewRef(args[1])) : NULL;
+    return made != NULL || PyErr_Occurred() ? made : Py_NewRef(Py_None);
+}
+
 /* --- the transpose ------------------------------------------------------------------------------------------------ */
 
 static PyObject *
@@ -234,7 +245,7 @@ static const struct {
     {&words.untyped_storage, "untyped_storage"}, {&words.cdata, "_cdata"}, {&words.data_ptr, "data_ptr"},
     {&words.stride, "stride"}, {&words.clone, "clone"}, {&words.layout, "layout"}, {&words.is_neg, "is_neg"},
     {&words.is_conj, "is_conj"}, {&words.is_inference, "is_inference"}, {&words.nbytes, "nbytes"},
-    {&words.storage_offset, "storage_offset"}, {&words.base, "_base"}};
+    {&words.storage_offset, "storage_offset"}, {&words.base, "_base"}, {&words.item, "item"}};
 
 PyObject *
 attach_arrays(PyObject *module, PyObject *args)

@@ -47,12 +47,15 @@ go_on(PyObject *function, PyObject *const *args, size_t nargsf, PyObject *names)
 
 static PyMethodDef methods[] = {
     {"attach_scalars", attach_scalars, METH_VARARGS,
-     "attach_scalars({letter: (class, slot of the number)}, (False_, True_), namespace with `watching`)"},
+     "attach_scalars({letter: (class, slot of the number, slot of the tensor)}, (False_, True_), namespace with "
+     "`watching`)"},
+    {"scalar_from", scalar_from, METH_O, "The scalar of a 0-d tensor that is a number on the host, else None."},
+    {"view", (PyCFunction)(void (*)(void))view, METH_FASTCALL, "A view of a plain array over a tensor, or None."},
     {"attach_operator", attach_operator, METH_VARARGS, "attach_operator(function, stem, reflected)"},
     {"attach_arrays", attach_arrays, METH_VARARGS,
      "attach_arrays(class of arrays, torch.Tensor, slots `_t _d _m _w _ro`, class of families, slots "
-     "`limit most origin` of these, namespace with `_is_in_torch_dispatch_mode`, getter of `T`, {dtype: greatest number "
-     "that is kept}, {dtype: {number: tensor}})"},
+     "`limit most origin` of these, namespace with `_is_in_torch_dispatch_mode`, getter of `T`, {dtype: greatest "
+     "number that is kept}, {dtype: {number: tensor}})"},
     {"attach_writes", attach_writes, METH_VARARGS,
      "attach_writes(slots `_ro` of arrays, `mirrors origin mixed` of families, namespace with `_current_level`, "
      "is_transformed, ContextVar of transforms)"},

@@ -26,6 +26,7 @@ int as_double(PyObject *number, double *found);       /* nearest to a float or a
 int rounded(int kind, double *number);                /* to a dtype; 0 where a finite one leaves its range */
 int in_range(int kind, PyObject *number);             /* whether an integer is one of the dtype's */
 int is_watching(void);                                /* whether somebody looks for floating-point errors */
+PyObject *scalar_from(PyObject *module, PyObject *tensor);
 PyObject *attach_scalars(PyObject *module, PyObject *args);
 
 /* operators.c */
@@ -38,7 +39,8 @@ extern struct arrays {
 } arrays;
 extern struct words {                                 /* attributes of torch's tensors, interned */
     PyObject *dim, *t, *numel, *dtype, *is_cpu, *requires_grad, *is_contiguous, *untyped_storage, *cdata, *data_ptr,
-        *shape, *stride, *clone, *layout, *is_neg, *is_conj, *is_inference, *storage_offset, *nbytes, *base;
+        *shape, *stride, *clone, *layout, *is_neg, *is_conj, *is_inference, *storage_offset, *nbytes, *base,
+        *item;
 } words;
 int is_true_of(PyObject *tensor, PyObject *word);     /* whether an attribute is True; 0 for an error, too */
 int is_true_by(PyObject *tensor, PyObject *word);     /* the same of a method */
@@ -53,6 +55,7 @@ PyObject *kept_number(PyObject *number, PyObject *dtype); /* the tensor that is 
 long rank_of(PyObject *tensor);                       /* 0 or less for an error, too */
 int names_part(PyObject *tensor, PyObject *key);      /* whether a key names more than one element; 0 for other keys */
 PyObject *left_to_python(void);                       /* NULL, with no error but an interrupt: Python meets it again */
+PyObject *view(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *attach_arrays(PyObject *module, PyObject *args);
 
 /* writes.c */
@@ -74,6 +77,7 @@ typedef struct {
     Py_ssize_t itemsize, shape[MOST_AXES], strides[MOST_AXES]; /* the strides in bytes */
 } Elements;
 extern PyTypeObject *elements_type;
+int kind_of_dtype(PyObject *dtype);                   /* or -1 */
 PyObject *make_elements(PyTypeObject *type, PyObject *args, PyObject *keywords);
 int look_at(PyObject *array, Elements *elements);     /* where they lie now; 0 where not just in memory */
 int open_simply(PyObject *array);                     /* open the window of one that has its memory alone; 0 if not */

@@ -4,7 +4,7 @@
 
 static struct {
     PyTypeObject *type;
-    Py_ssize_t number; /* the offset of the Python number */
+    Py_ssize_t number, tensor; /* the offsets of the Python number, and of the tensor that holds it */
 } scalars[KINDS];
 
 static const char LETTERS[KINDS + 1] = "?bhiqBHIQefdFD";
@@ -137,6 +137,24 @@ in_range(int kind, PyObject *number)
     return 1;
 }
 
+/* The scalar of a 0-d tensor that is nothing but a number on the host, else None: `npdec._array.wrap.wrap_scalar`. */
+PyObject *
+scalar_from(PyObject *module, PyObject *tensor)
+{
+    if (arrays.type == NULL || !Py_IS_TYPE(tensor, arrays.tensor) || !is_true_of(tensor, words.is_cpu)
+        || is_true_of(tensor, words.requires_grad) || is_in_mode() || is_followed())
+        Py_RETURN_NONE;
+    PyObject *dtype = PyObject_GetAttr(tensor, words.dtype);
+    int kind = dtype == NULL ? -1 : kind_of_dtype(dtype);
+    Py_XDECREF(dtype);
+    if (kind < 0)
+        Py_RETURN_NONE;
+    PyObject *scalar = scalar_of(kind, PyObject_CallMethodNoArgs(tensor, words.item));
+    if (scalar != NULL && kind != BOOL)
+        SLOT(scalar, scalars[kind].tensor) = Py_NewRef(tensor);
+    return scalar;
+}
+
 PyObject *
 attach_scalars(PyObject *module, PyObject *args)
 {
@@ -145,15 +163,13 @@ attach_scalars(PyObject *module, PyObject *args)
     if (!PyArg_ParseTuple(args, "O!(OO)O!:attach_scalars", &PyDict_Type, &classes, &no, &yes, &PyDict_Type, &namespace))
         return NULL;
     while (PyDict_Next(classes, &at, &letter, &found)) {
-        PyObject *type, *member;
+        PyObject *type, *number, *tensor;
         const char *name = PyUnicode_AsUTF8(letter);
         int kind = name == NULL ? -1 : kind_of_letter(name);
-        if (kind < 0 || !PyArg_ParseTuple(found, "O!O", &PyType_Type, &type, &member))
+        if (kind < 0 || !PyArg_ParseTuple(found, "O!OO", &PyType_Type, &type, &number, &tensor))
             return NULL;
-        Py_ssize_t offset = offset_of(member);
-        if (offset < 0)
+        if ((scalars[kind].number = offset_of(number)) < 0 || (scalars[kind].tensor = offset_of(tensor)) < 0)
             return NULL;
-        scalars[kind].number = offset;
         Py_XSETREF(scalars[kind].type, (PyTypeObject *)Py_NewRef(type));
     }
     Py_XSETREF(bools[0], Py_NewRef(no));

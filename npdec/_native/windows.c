@@ -94,13 +94,19 @@ is_there(PyObject *tensor, Py_ssize_t reach, Py_ssize_t itemsize)
 }
 
 int
+kind_of_dtype(PyObject *dtype)
+{
+    PyObject *known = PyDict_GetItemWithError(kinds, dtype);
+    return known == NULL ? -1 : (int)PyLong_AsLong(known);
+}
+
+int
 look_at(PyObject *array, Elements *elements)
 {
     PyObject *tensor = written_tensor(array), *dtype = SLOT(array, arrays.of_dtype);
-    PyObject *known = tensor == NULL ? NULL : PyDict_GetItemWithError(kinds, dtype);
-    if (known == NULL || !is_true_of(tensor, words.is_cpu) || is_in_mode() || is_followed())
+    elements->kind = tensor == NULL ? -1 : kind_of_dtype(dtype);
+    if (elements->kind < 0 || !is_true_of(tensor, words.is_cpu) || is_in_mode() || is_followed())
         return 0;
-    elements->kind = (int)PyLong_AsLong(known);
     elements->itemsize = SIZES[elements->kind];
     PyObject *layout = PyObject_GetAttr(tensor, words.layout), *wrapped;
     Py_XDECREF(layout);

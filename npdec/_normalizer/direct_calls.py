@@ -22,6 +22,7 @@ from npdec._core.signatures import Parameter
 from npdec._core.tags import NoValue, Spec
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._dtypes.dtype import SCALARS
+from npdec._native import calls
 from npdec._normalizer.results import FROZEN, wrap_tuple
 from npdec._torch.functorch import is_transformed
 from npdec._torch.tracing import tracing
@@ -59,6 +60,8 @@ def statements(
         "_wrap_total": wrap.wrap_total,
         "_index_of": lambda number: wrap.on_host(SCALARS[torch.int64], number),
         "_Decomposed": DecomposedTensor,
+        "_tracing": tracing,
+        "_view": None if calls is None else calls.view,
     }
     if dtypes is not None:
         namespace["_direct_dtypes"] = dtypes if spec.errors is None else fp_state.guarded(dtypes)
@@ -217,7 +220,10 @@ def _delivered(
     """Statements that return the tensor `_r` as the function returns it."""
     made = ["_c = _new(_Array); _c._t = _r; _c._d = _r.dtype; _c._m = None", "return _c"]
     if returns in ("View", "Flat"):  # `memory.seen`, written out
-        seen = [f"_c = _new(_Array); _c._t = _r; _c._d = {source}._d"]
+        seen = []
+        if calls is not None:
+            seen += [f"_c = None if _tracing() else _view({source}, _r)", "if _c is not None: return _c"]
+        seen += [f"_c = _new(_Array); _c._t = _r; _c._d = {source}._d"]
         seen += [f"_m = {source}._m", f"if _m is None: _m = _family_of({source})"]
         seen += ["_c._m = _m", "_m.append(_ref(_c))", f"if len(_m) > _m.limit: _settle({source}, _c)"]
         return [*seen, "return _c" if returns == "View" else "if _m.origin is None: return _c"]

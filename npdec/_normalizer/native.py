@@ -47,9 +47,10 @@ def attach_native(ufuncs: Iterable[ufunc]) -> None:
 
 
 def _attach_scalars() -> None:
-    numbers = {letter: (SCALARS[dtype], vars(SCALARS[dtype])["_n"]) for dtype, letter in LETTERS.items()}
+    classes = {letter: SCALARS[dtype] for dtype, letter in LETTERS.items()}
+    numbers = {letter: (cls, vars(cls)["_n"], vars(cls)["_t"]) for letter, cls in classes.items()}
     calls.attach_scalars(numbers, tuple(wrap.BOOLS), vars(fp_state))
-    for cls, _ in numbers.values():
+    for cls in classes.values():
         for stem in BETWEEN:
             for name, reflected in ((f"__{stem}__", False), (f"__r{stem}__", True)):
                 if name in vars(cls):
