@@ -220,7 +220,28 @@ view(PyObject *module, PyObject *const *args, Py_ssize_t count)
     return made != NULL || PyErr_Occurred() ? made : Py_NewRef(Py_None);
 }
 
-/* --- the transpose ------------------------------------------------------------------------------------------------ */
+/* --- properties --------------------------------------------------------------------------------------------------- */
+
+static PyObject *
+shape(PyObject *function, PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    if (PyVectorcall_NARGS(nargsf) == 1 && names == NULL && Py_IS_TYPE(args[0], arrays.type) && !is_traced()) {
+        PyObject *tensor = SLOT(args[0], arrays.of_tensor);
+        if (tensor != NULL && Py_IS_TYPE(tensor, arrays.tensor)) {
+            PyObject *size = PyObject_GetAttr(tensor, words.shape), *found = NULL;
+            if (size != NULL && PyTuple_Check(size))
+                found = PyTuple_GetSlice(size, 0, PyTuple_GET_SIZE(size)); /* a plain tuple, where it is a subclass */
+            Py_XDECREF(size);
+            if (found != NULL && PyTuple_CheckExact(found))
+                return found;
+            Py_XDECREF(found);
+            left_to_python();
+            if (PyErr_Occurred())
+                return NULL;
+        }
+    }
+    return go_on(function, args, nargsf, names);
+}
 
 static PyObject *
 transposed(PyObject *function, PyObject *const *args, size_t nargsf, PyObject *names)
@@ -251,13 +272,13 @@ PyObject *
 attach_arrays(PyObject *module, PyObject *args)
 {
     PyTypeObject *array, *tensor, *family;
-    PyObject *slots[8], *namespace, *transposing, *greatest, *numbers;
+    PyObject *slots[8], *namespace, *getters[2], *greatest, *numbers;
     Py_ssize_t *const offsets[8] = {&arrays.of_tensor, &arrays.of_dtype, &arrays.of_family, &arrays.of_window,
                                     &of_reason, &of_limit, &of_most, &of_origin};
-    if (!PyArg_ParseTuple(args, "O!O!(OOOOO)O!(OOO)O!OO!O!:attach_arrays", &PyType_Type, &array, &PyType_Type, &tensor,
-                          &slots[0], &slots[1], &slots[2], &slots[3], &slots[4], &PyType_Type, &family, &slots[5],
-                          &slots[6], &slots[7], &PyDict_Type, &namespace, &transposing, &PyDict_Type, &greatest,
-                          &PyDict_Type, &numbers))
+    if (!PyArg_ParseTuple(args, "O!O!(OOOOO)O!(OOO)O!(OO)O!O!:attach_arrays", &PyType_Type, &array, &PyType_Type,
+                          &tensor, &slots[0], &slots[1], &slots[2], &slots[3], &slots[4], &PyType_Type, &family, &slots[5],
+                          &slots[6], &slots[7], &PyDict_Type, &namespace, &getters[0], &getters[1], &PyDict_Type,
+                          &greatest, &PyDict_Type, &numbers))
         return NULL;
     for (int i = 0; i < 8; i++)
         if ((*offsets[i] = offset_of(slots[i])) < 0)
@@ -271,5 +292,7 @@ attach_arrays(PyObject *module, PyObject *args)
     Py_XSETREF(kept, Py_NewRef(numbers));
     for (size_t i = 0; i < sizeof(WORDS) / sizeof(*WORDS); i++)
         Py_XSETREF(*WORDS[i].word, PyUnicode_InternFromString(WORDS[i].name));
-    return stand_before(transposing, transposed) < 0 ? NULL : Py_NewRef(Py_None);
+    if (stand_before(getters[0], transposed) < 0 || stand_before(getters[1], shape) < 0)
+        return NULL;
+    Py_RETURN_NONE;
 }

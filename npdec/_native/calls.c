@@ -15,6 +15,7 @@ typedef struct {
     PyObject *wrap;    /* what makes a result of no axes, or of another kind, of a tensor */
     Py_ssize_t most;   /* from how many elements on they are many */
     int skipped;       /* 1 where the ufunc itself is the first argument */
+    int reduces;       /* 1 where the result may have no axes, whatever the operands have */
 } Call;
 
 #define PLACES 1024
@@ -59,8 +60,11 @@ wrapped(const Call *call, PyObject *of, PyObject *result)
         Py_DECREF(result);
         return NULL; /* it is for Python */
     }
-    if (!Py_IS_TYPE(result, arrays.tensor) || (SLOT(of, arrays.of_family) != Py_None && rank_of(result) <= 0)) {
-        PyObject *found = PyErr_Occurred() ? NULL : PyObject_CallOneArg(call->wrap, result);
+    int is_tensor = Py_IS_TYPE(result, arrays.tensor);
+    if (!is_tensor || ((call->reduces || SLOT(of, arrays.of_family) != Py_None) && rank_of(result) <= 0)) {
+        PyObject *found = PyErr_Occurred() ? NULL : is_tensor ? scalar_from(NULL, result) : Py_NewRef(Py_None);
+        if (found == Py_None)
+            Py_SETREF(found, PyObject_CallOneArg(call->wrap, result));
         Py_DECREF(result);
         return found;
     }
@@ -237,6 +241,7 @@ attach_call(PyObject *module, PyObject *args)
     call->apart = named(names, "apart");
     call->wrap = named(names, "wrap");
     call->skipped = skipped;
+    call->reduces = PyDict_GetItemString(names, "reduces") != NULL;
     call->most = PyLong_AsSsize_t(PyDict_GetItemString(names, "most"));
     return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
 }

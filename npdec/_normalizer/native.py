@@ -42,6 +42,9 @@ def attach_native(ufuncs: Iterable[ufunc]) -> None:
         scope = operator.__globals__ if isinstance(operator, FunctionType) else {}
         if "_kept" in scope:
             _attach_operator(operator, scope)
+        elif name == "__matmul__":
+            names = {"torch": torch.Tensor.matmul, "dtypes": scope["_direct"], "result": None, "reduces": True}
+            calls.attach_call(operator, 2, 0, _SHARED | names)
         elif name in ("__neg__", "__pos__", "__abs__", "__invert__"):
             _attach_call(operator, scope["_function"], 0)
 
@@ -60,9 +63,9 @@ def _attach_scalars() -> None:
 def _attach_arrays() -> None:
     slots = tuple(vars(NDArrayBase)[name] for name in ("_t", "_d", "_m", "_w", "_ro"))
     of_families = tuple(vars(Family)[name] for name in ("limit", "most", "origin"))
-    transpose = vars(ArrayMethods)["T"].fget
+    getters = vars(ArrayMethods)["T"].fget, vars(wrap.ARRAY)["shape"].fget
     kept = _promotion.KEEPS, _promotion.KEPT
-    calls.attach_arrays(wrap.ARRAY, torch.Tensor, slots, Family, of_families, vars(_dispatch), transpose, *kept)
+    calls.attach_arrays(wrap.ARRAY, torch.Tensor, slots, Family, of_families, vars(_dispatch), getters, *kept)
     slots = vars(NDArrayBase)["_ro"], *(vars(Family)[name] for name in ("mirrors", "origin", "mixed"))
     calls.attach_writes(slots, vars(forward_ad), is_transformed, transforms.current)
     sample = sample_array()

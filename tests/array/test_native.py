@@ -221,6 +221,17 @@ def test_calls_of_ufuncs(dtype: str) -> None:
 
 
 @native
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_products_and_shapes(dtype: str) -> None:
+    arrays = [np.resize(np.arange(-2, 4).astype(dtype), shape) for shape in [*SHAPES, (3, 2), (2, 3, 2), (2, 2, 3)]]
+    arrays += [np.arange(3.0)[::-1], np.arange(6.0).reshape(2, 3).T, np.decompose(np.arange(3.0))]
+    for x, y in itertools.product(arrays, [*arrays, 2.0, [1, 2, 3], None]):
+        assert told(operator.matmul, x, y) == in_python(operator.matmul, x, y), (x, y)
+    for x in arrays:
+        assert told(getattr, x, "shape") == in_python(getattr, x, "shape")
+
+
+@native
 def test_many_elements_are_computed_as_without_it() -> None:
     x, y = np.arange(20_000.0), np.arange(20_000)[::-1]
     for call in (operator.add, operator.lt, np.maximum, operator.mod):
