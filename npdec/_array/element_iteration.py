@@ -6,16 +6,17 @@ whether it may be looked at is asked each time, as between two elements anything
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch.utils import _python_dispatch as _dispatch
 
 from npdec._array import wrap
-from npdec._array.element_memory import items_of
-from npdec._array.elements import NOT_YET, memory_of
+from npdec._array.elements import NOT_YET, elements_of, memory_of
 from npdec._dtypes.dtype import SCALARS
+from npdec._native import calls
 
 __all__ = ["elements"]
 
@@ -38,7 +39,7 @@ def elements(array: Any) -> Iterator[Any]:
     found = memory_of(tensor, array._d)
     if found is None:
         return _one_by_one(array, count)
-    return _from_memory(array, found[0], items_of(tensor, array._d, *found), count)
+    return _from_memory(array, found[0], elements_of(tensor, array._d, *found), count)
 
 
 def _one_by_one(array: Any, count: int) -> Iterator[Any]:
@@ -47,6 +48,12 @@ def _one_by_one(array: Any, count: int) -> Iterator[Any]:
 
 
 def _from_memory(array: Any, address: int, items: Any, count: int) -> Iterator[Any]:
+    if calls is not None and type(items) is calls.Elements and sys.getprofile() is None is sys.gettrace():
+        return cast("Iterator[Any]", calls.Iterator(array, items))
+    return _in_python(array, address, items, count)
+
+
+def _in_python(array: Any, address: int, items: Any, count: int) -> Iterator[Any]:
     tensor, dtype = array._t, array._d
     data_ptr, cls = tensor.data_ptr, SCALARS[dtype]
     for i in range(count):

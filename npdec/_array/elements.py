@@ -29,7 +29,7 @@ from npdec._dtypes.dtype import SCALARS
 from npdec._native import calls
 from npdec._torch.functorch import is_wrapped
 
-__all__ = ["NOT_YET", "ElementAccess", "close", "memory_of", "sample_array"]
+__all__ = ["NOT_YET", "ElementAccess", "close", "elements_of", "memory_of", "sample_array"]
 
 _new, _new_float, _new_complex, _Tensor = object.__new__, float.__new__, complex.__new__, torch.Tensor
 _tracing = torch.compiler.is_dynamo_compiling
@@ -52,14 +52,17 @@ def _open(array: Any) -> tuple[Any, ...]:
     window, found = _SHUT, memory_of(tensor, dtype)
     if found is not None and _is_private(array, tensor):
         taken = {} if getattr(array, "_ro", None) is not None else taken_by(dtype)
-        rank = len(tensor.shape)
-        if calls is None or rank > calls.MOST_AXES:
-            items = items_of(tensor, dtype, *found)
-        else:
-            items = calls.Elements(found[0], LETTERS[dtype], tuple(tensor.shape), tensor.stride())
-        window = (tensor, tensor.data_ptr, found[0], items, SCALARS[dtype], rank, (taken, (tensor,)))
+        items = elements_of(tensor, dtype, *found)
+        window = (tensor, tensor.data_ptr, found[0], items, SCALARS[dtype], len(tensor.shape), (taken, (tensor,)))
     array._w = window
     return window
+
+
+def elements_of(tensor: torch.Tensor, dtype: torch.dtype, address: int, reach: int) -> Any:
+    """The elements by their indices (`npdec._array.element_memory.items_of`), in C where that is built."""
+    if calls is None or len(tensor.shape) > calls.MOST_AXES:
+        return items_of(tensor, dtype, address, reach)
+    return calls.Elements(address, LETTERS[dtype], tuple(tensor.shape), tensor.stride())
 
 
 def memory_of(tensor: torch.Tensor, dtype: torch.dtype) -> tuple[int, int] | None:

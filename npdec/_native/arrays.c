@@ -276,9 +276,9 @@ attach_arrays(PyObject *module, PyObject *args)
     Py_ssize_t *const offsets[8] = {&arrays.of_tensor, &arrays.of_dtype, &arrays.of_family, &arrays.of_window,
                                     &of_reason, &of_limit, &of_most, &of_origin};
     if (!PyArg_ParseTuple(args, "O!O!(OOOOO)O!(OOO)O!(OO)O!O!:attach_arrays", &PyType_Type, &array, &PyType_Type,
-                          &tensor, &slots[0], &slots[1], &slots[2], &slots[3], &slots[4], &PyType_Type, &family, &slots[5],
-                          &slots[6], &slots[7], &PyDict_Type, &namespace, &getters[0], &getters[1], &PyDict_Type,
-                          &greatest, &PyDict_Type, &numbers))
+                          &tensor, &slots[0], &slots[1], &slots[2], &slots[3], &slots[4], &PyType_Type, &family,
+                          &slots[5], &slots[6], &slots[7], &PyDict_Type, &namespace, &getters[0], &getters[1],
+                          &PyDict_Type, &greatest, &PyDict_Type, &numbers))
         return NULL;
     for (int i = 0; i < 8; i++)
         if ((*offsets[i] = offset_of(slots[i])) < 0)

@@ -123,9 +123,13 @@ beside(const Call *call, PyObject *x, PyObject *other, int turned)
         if (number == NULL || (!PyFloat_CheckExact(number) && !PyLong_CheckExact(number)))
             return NULL;
     }
-    if (!is_for_torch(call, tensor, dtype) || (taken = kept_number(number, dtype)) == NULL)
+    if (!is_for_torch(call, tensor, dtype))
         return left_to_python();
-    if (!is_true_of(tensor, words.is_cpu) || (call->devices != NULL && is_true_of(call->devices, used)))
+    taken = kept_number(number, dtype);
+    if (taken == NULL && number != other && call->devices == NULL)
+        taken = number; /* operators keep no scalars, which come in great number */
+    if (taken == NULL || !is_true_of(tensor, words.is_cpu)
+        || (call->devices != NULL && is_true_of(call->devices, used)))
         return left_to_python();
     PyObject *operands[3] = {NULL, turned ? taken : tensor, turned ? tensor : taken};
     Py_INCREF(taken); /* the table of those that are kept may be emptied meanwhile */

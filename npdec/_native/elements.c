@@ -12,7 +12,7 @@ static Py_ssize_t unshared;                           /* references to a tensor 
 
 #define READ(type) (*(const type *)at)
 
-static PyObject *
+PyObject *
 number_at(int kind, const char *at)
 {
     switch (kind) {

@@ -51,7 +51,8 @@ static PyMethodDef methods[] = {
      "`watching`)"},
     {"scalar_from", scalar_from, METH_O, "The scalar of a 0-d tensor that is a number on the host, else None."},
     {"view", (PyCFunction)(void (*)(void))view, METH_FASTCALL, "A view of a plain array over a tensor, or None."},
-    {"attach_operator", attach_operator, METH_VARARGS, "attach_operator(function, stem, reflected)"},
+    {"attach_operator", attach_operator, METH_VARARGS,
+     "attach_operator(function, stem, reflected, operator of arrays with the operands exchanged, or None)"},
     {"attach_arrays", attach_arrays, METH_VARARGS,
      "attach_arrays(class of arrays, torch.Tensor, slots `_t _d _m _w _ro`, class of families, slots "
      "`limit most origin` of these, namespace with `_is_in_torch_dispatch_mode`, getters of `T shape`, {dtype: "
@@ -76,17 +77,22 @@ static struct PyModuleDef definition = {
     NULL, NULL, NULL, NULL,
 };
 
+static int
+add_type(PyObject *module, const char *name, PyType_Spec *spec)
+{
+    PyObject *type = PyType_FromSpec(spec);
+    int failed = type == NULL ? -1 : PyModule_AddObjectRef(module, name, type);
+    Py_XDECREF(type);
+    return failed;
+}
+
 PyMODINIT_FUNC
 PyInit__calls(void)
 {
     PyObject *module = PyModule_Create(&definition);
-    PyObject *elements = module == NULL ? NULL : PyType_FromSpec(&elements_spec);
-    if (elements == NULL || PyModule_AddObjectRef(module, "Elements", elements) < 0
-        || PyModule_AddIntMacro(module, MOST_AXES) < 0) {
-        Py_XDECREF(elements);
-        Py_XDECREF(module);
-        return NULL;
-    }
-    Py_DECREF(elements);
+    if (module != NULL
+        && (add_type(module, "Elements", &elements_spec) < 0 || add_type(module, "Iterator", &iterator_spec) < 0
+            || PyModule_AddIntMacro(module, MOST_AXES) < 0))
+        Py_CLEAR(module);
     return module;
 }

@@ -83,7 +83,11 @@ int look_at(PyObject *array, Elements *elements);     /* where they lie now; 0 w
 int open_simply(PyObject *array);                     /* open the window of one that has its memory alone; 0 if not */
 PyObject *attach_windows(PyObject *module, PyObject *args);
 
+/* iteration.c */
+extern PyType_Spec iterator_spec;
+
 /* elements.c */
+PyObject *number_at(int kind, const char *at);        /* the Python number that lies in memory */
 PyObject *attach_elements(PyObject *module, PyObject *args);
 PyObject *references(PyObject *module, PyObject *sample);
 extern PyType_Spec elements_spec;

@@ -9,14 +9,17 @@ is_pythons(PyObject *other)
     return PyFloat_CheckExact(other) || PyLong_CheckExact(other) || PyBool_Check(other);
 }
 
-enum stem { ADD, SUB, MUL, TRUEDIV, FLOORDIV, MOD, AND, OR, XOR, LSHIFT, RSHIFT, LT, LE, GT, GE, EQ, NE, NEG, POS, ABS,
-            STEMS };
+enum stem { ADD, SUB, MUL, TRUEDIV, FLOORDIV, MOD, AND, OR, XOR, LSHIFT, RSHIFT, LT, LE, GT, GE, EQ, NE, POW, NEG, POS,
+            ABS, STEMS };
 static const char *const NAMES[STEMS] = {"add", "sub", "mul", "truediv", "floordiv", "mod", "and", "or", "xor",
-    "lshift", "rshift", "lt", "le", "gt", "ge", "eq", "ne", "neg", "pos", "abs"};
+    "lshift", "rshift", "lt", "le", "gt", "ge", "eq", "ne", "pow", "neg", "pos", "abs"};
 static const binaryfunc WHOLE[RSHIFT + 1] = {PyNumber_Add, PyNumber_Subtract, PyNumber_Multiply, NULL,
     PyNumber_FloorDivide, PyNumber_Remainder, PyNumber_And, PyNumber_Or, PyNumber_Xor, PyNumber_Lshift,
     PyNumber_Rshift};
 static const int COMPARED[] = {[LT] = Py_LT, [LE] = Py_LE, [GT] = Py_GT, [GE] = Py_GE, [EQ] = Py_EQ, [NE] = Py_NE};
+
+/* The operators of arrays that give the same with the operands exchanged: they take a scalar as a number. */
+static PyObject *turned[STEMS];
 
 /* The scalar of a number that may be a floating-point error: NULL, without an error, where that may be of interest. */
 static PyObject *
@@ -137,6 +140,18 @@ of_complex(enum stem stem, int kind, PyObject *x, PyObject *y)
     return scalar_of(kind, PyComplex_FromCComplex(a));
 }
 
+/* The square, of which NumPy makes a product; NULL for other exponents. */
+static PyObject *
+squared(int kind, PyObject *a, PyObject *exponent)
+{
+    if (!PyLong_CheckExact(exponent) || PyLong_AsLong(exponent) != 2 || kind == FLOAT16 || is_watching())
+        return PyErr_Clear(), NULL;
+    double x;
+    if (IS_WHOLE(kind))
+        return of_integers(MUL, kind, a, a);
+    return IS_REAL(kind) && as_double(a, &x) ? of_floats(MUL, kind, x, x) : NULL;
+}
+
 static PyObject *
 between(enum stem stem, PyObject *self, PyObject *other, int reflected)
 {
@@ -144,6 +159,12 @@ between(enum stem stem, PyObject *self, PyObject *other, int reflected)
     PyObject *a = kind < 0 ? NULL : number_of(self, kind), *b = NULL;
     if (a == NULL)
         return NULL;
+    if (stem == POW)
+        return squared(kind, a, other);
+    if (!reflected && (kind == FLOAT64 || kind == INT64) && turned[stem] != NULL && Py_IS_TYPE(other, arrays.type)) {
+        PyObject *found = PyObject_CallFunctionObjArgs(turned[stem], other, self, NULL);
+        return found == NULL ? left_to_python() : found;
+    }
     if (Py_IS_TYPE(other, Py_TYPE(self)))
         b = number_of(other, kind);
     else if (is_pythons(other) || (IS_COMPLEX(kind) && PyComplex_CheckExact(other))) {
@@ -226,23 +247,27 @@ alone(enum stem stem, PyObject *self)
 BOTH(ADD, add) BOTH(SUB, sub) BOTH(MUL, mul) BOTH(TRUEDIV, truediv) BOTH(FLOORDIV, floordiv) BOTH(MOD, mod)
 BOTH(AND, and_) BOTH(OR, or_) BOTH(XOR, xor_) BOTH(LSHIFT, lshift) BOTH(RSHIFT, rshift)
 BETWEEN(LT, lt, 0) BETWEEN(LE, le, 0) BETWEEN(GT, gt, 0) BETWEEN(GE, ge, 0) BETWEEN(EQ, eq, 0) BETWEEN(NE, ne, 0)
+BETWEEN(POW, pow_, 0)
 ALONE(NEG, neg) ALONE(POS, pos) ALONE(ABS, abs_)
 
 static const vectorcallfunc ORDINARY[STEMS][2] = {{add, radd}, {sub, rsub}, {mul, rmul}, {truediv, rtruediv},
     {floordiv, rfloordiv}, {mod, rmod}, {and_, rand_}, {or_, ror_}, {xor_, rxor_}, {lshift, rlshift},
-    {rshift, rrshift}, {lt, NULL}, {le, NULL}, {gt, NULL}, {ge, NULL}, {eq, NULL}, {ne, NULL}, {neg, NULL},
-    {pos, NULL}, {abs_, NULL}};
+    {rshift, rrshift}, {lt, NULL}, {le, NULL}, {gt, NULL}, {ge, NULL}, {eq, NULL}, {ne, NULL}, {pow_, NULL},
+    {neg, NULL}, {pos, NULL}, {abs_, NULL}};
 
 PyObject *
 attach_operator(PyObject *module, PyObject *args)
 {
-    PyObject *function;
+    PyObject *function, *of_arrays;
     const char *stem;
     int reflected;
-    if (!PyArg_ParseTuple(args, "Osp:attach_operator", &function, &stem, &reflected))
+    if (!PyArg_ParseTuple(args, "OspO:attach_operator", &function, &stem, &reflected, &of_arrays))
         return NULL;
     for (int i = 0; i < STEMS; i++)
-        if (strcmp(stem, NAMES[i]) == 0 && ORDINARY[i][reflected] != NULL)
+        if (strcmp(stem, NAMES[i]) == 0 && ORDINARY[i][reflected] != NULL) {
+            if (of_arrays != Py_None)
+                Py_XSETREF(turned[i], Py_NewRef(of_arrays));
             return stand_before(function, ORDINARY[i][reflected]) < 0 ? NULL : Py_NewRef(Py_True);
+        }
     Py_RETURN_FALSE;
 }

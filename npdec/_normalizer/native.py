@@ -21,6 +21,7 @@ from npdec._impl import _promotion, dtypes_impl
 from npdec._impl._by_numpy import MANY
 from npdec._native import calls
 from npdec._normalizer.number_operators import BETWEEN
+from npdec._normalizer.scalar_operators import turned
 from npdec._normalizer.ufunc import ufunc
 from npdec._torch.functorch import is_transformed, is_wrapped
 
@@ -54,10 +55,11 @@ def _attach_scalars() -> None:
     numbers = {letter: (cls, vars(cls)["_n"], vars(cls)["_t"]) for letter, cls in classes.items()}
     calls.attach_scalars(numbers, tuple(wrap.BOOLS), vars(fp_state))
     for cls in classes.values():
-        for stem in BETWEEN:
+        for stem in (*BETWEEN, "pow"):
             for name, reflected in ((f"__{stem}__", False), (f"__r{stem}__", True)):
                 if name in vars(cls):
-                    calls.attach_operator(vars(cls)[name], stem, reflected)
+                    exchanged = turned(stem, cls._torch_dtype, reflected)
+                    calls.attach_operator(vars(cls)[name], stem, reflected, exchanged)
 
 
 def _attach_arrays() -> None:

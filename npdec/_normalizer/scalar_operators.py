@@ -39,7 +39,7 @@ from npdec._normalizer.number_operators import (
 )
 from npdec._torch.tracing import tracing
 
-__all__ = ["attach_scalar_operators"]
+__all__ = ["attach_scalar_operators", "turned"]
 
 
 def _traced(scalar: Any) -> Any:
@@ -98,7 +98,7 @@ def _mixed(stem: str, reflected: bool) -> Callable[..., Any]:
 _MIRRORED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq", "ne": "ne"}
 
 
-def _turned(stem: str, dtype: torch.dtype, reflected: bool) -> Callable[..., Any] | None:
+def turned(stem: str, dtype: torch.dtype, reflected: bool) -> Callable[..., Any] | None:
     """The operator of arrays that computes the same with its operands exchanged, where it takes the scalar at once."""
     if dtype not in (torch.float64, torch.int64) or reflected:
         return None
@@ -166,8 +166,8 @@ def _binary(
         if kind is int and dtype in WHOLE and stem not in COMPARED:  # it has to be one of the dtype
             lines.append("  if not _least <= other <= _most: return _slow(self, other)")
         lines.append(f"  b = {number}")
-    turned = _turned(stem, dtype, reflected)
-    if turned is not None:  # beside an array: its operator takes the scalar as a number
+    exchanged = turned(stem, dtype, reflected)
+    if exchanged is not None:  # beside an array: its operator takes the scalar as a number
         lines.append(" elif kind is _Array: return _turned(other, self)")
     in_kinds = SCALARS[dtype] in kinds()
     lines += [
@@ -185,7 +185,7 @@ def _binary(
         "_tracing": tracing,
         "_traced": _traced,
     }
-    more |= {"_Array": wrap.ARRAY, "_turned": turned, **of_call}
+    more |= {"_Array": wrap.ARRAY, "_turned": exchanged, **of_call}
     if dtype in WHOLE:
         more |= {"_least": torch.iinfo(dtype).min, "_most": torch.iinfo(dtype).max}
     return compiled(stem, dtype, lines, True, **more)

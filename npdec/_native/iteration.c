@@ -1,0 +1,80 @@
+/* Going through the elements of a vector, whose memory is looked at anew for each: what
+ * `npdec._array.element_iteration` says in Python. */
+#include "native.h"
+
+typedef struct {
+    PyObject_HEAD
+    PyObject *array, *tensor, *data_ptr;
+    Elements *elements;
+    Py_ssize_t at;
+} Iterator;
+
+static PyObject *
+make_iterator(PyTypeObject *type, PyObject *args, PyObject *keywords)
+{
+    PyObject *array, *elements;
+    if (!PyArg_ParseTuple(args, "OO!:Iterator", &array, elements_type, &elements))
+        return NULL;
+    if (!Py_IS_TYPE(array, arrays.type) || ((Elements *)elements)->rank != 1) {
+        PyErr_SetString(PyExc_TypeError, "an array of one axis and its elements are expected");
+        return NULL;
+    }
+    PyObject *tensor = SLOT(array, arrays.of_tensor), *data_ptr = PyObject_GetAttr(tensor, words.data_ptr);
+    Iterator *self = data_ptr == NULL ? NULL : (Iterator *)type->tp_alloc(type, 0);
+    if (self == NULL) {
+        Py_XDECREF(data_ptr);
+        return NULL;
+    }
+    self->array = Py_NewRef(array);
+    self->tensor = Py_NewRef(tensor);
+    self->data_ptr = data_ptr;
+    self->elements = (Elements *)Py_NewRef(elements);
+    return (PyObject *)self;
+}
+
+static void
+free_iterator(Iterator *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+    Py_XDECREF(self->array);
+    Py_XDECREF(self->tensor);
+    Py_XDECREF(self->data_ptr);
+    Py_XDECREF(self->elements);
+    type->tp_free(self);
+    Py_DECREF(type);
+}
+
+/* Whether the elements lie where they lay, and are nothing but numbers. */
+static int
+are_there(const Iterator *self)
+{
+    PyObject *tensor = self->tensor;
+    if (SLOT(self->array, arrays.of_tensor) != tensor || !Py_IS_TYPE(tensor, arrays.tensor) || is_in_mode()
+        || is_true_of(tensor, words.requires_grad))
+        return 0;
+    PyObject *address = PyObject_CallNoArgs(self->data_ptr);
+    void *memory = address == NULL ? NULL : PyLong_AsVoidPtr(address);
+    Py_XDECREF(address);
+    return memory == self->elements->memory;
+}
+
+static PyObject *
+next_element(Iterator *self)
+{
+    const Elements *elements = self->elements;
+    if (self->at >= elements->shape[0])
+        return NULL;
+    Py_ssize_t at = self->at++;
+    if (are_there(self))
+        return scalar_of(elements->kind, number_at(elements->kind, elements->memory + at * elements->strides[0]));
+    if (PyErr_Occurred())
+        return NULL;
+    PyObject *key = PyLong_FromSsize_t(at), *found = key == NULL ? NULL : PyObject_GetItem(self->array, key);
+    Py_XDECREF(key);
+    return found;
+}
+
+static PyType_Slot iterator_slots[] = {
+    {Py_tp_new, make_iterator}, {Py_tp_dealloc, free_iterator}, {Py_tp_iter, PyObject_SelfIter},
+    {Py_tp_iternext, next_element}, {0, NULL}};
+PyType_Spec iterator_spec = {"npdec._native._calls.Iterator", sizeof(Iterator), 0, Py_TPFLAGS_DEFAULT, iterator_slots};
