@@ -51,8 +51,8 @@ static PyMethodDef methods[] = {
     {"attach_operator", attach_operator, METH_VARARGS, "attach_operator(function, stem, reflected)"},
     {"attach_arrays", attach_arrays, METH_VARARGS,
      "attach_arrays(class of arrays, torch.Tensor, slots `_t _d _m _w _ro`, class of families, slots "
-     "`limit most origin` of these, namespace with `_is_in_torch_dispatch_mode`, getter of `T`, {dtype: greatest number "
-     "that is kept}, {dtype: {number: tensor}})"},
+     "`limit most origin` of these, namespace with `_is_in_torch_dispatch_mode`, getter of `T`, {float or int: {dtype: "
+     "limit of the numbers that are taken}}, {dtype: {number: tensor}})"},
     {"attach_writes", attach_writes, METH_VARARGS,
      "attach_writes(slots `_ro` of arrays, `mirrors origin mixed` of families, namespace with `_current_level`, "
      "is_transformed, ContextVar of transforms)"},
