@@ -33,5 +33,6 @@ class NativeHook(BuildHookInterface[Any]):
             library.unlink(missing_ok=True)  # of other sources
             command.run()
         if library.exists():
+            build_data["artifacts"].append(f"/{library.relative_to(self.root).as_posix()}")
             build_data["pure_python"] = False
             build_data["infer_tag"] = True

@@ -13,7 +13,13 @@ from typing import Any
 
 __all__ = ["calls"]
 
+_INTERFACE = 1
 calls: Any = None
 if not os.environ.get("NPDEC_PURE_PYTHON"):
     with contextlib.suppress(ImportError):  # it is not built, or for another Python
         calls = importlib.import_module("npdec._native._calls")
+if calls is not None and getattr(calls, "INTERFACE", 0) != _INTERFACE:
+    raise ImportError(
+        f"npdec._native: {calls.__file__} was compiled from other sources; install npdec again (pip install -e .), or "
+        "set NPDEC_PURE_PYTHON=1 to do without it"
+    )

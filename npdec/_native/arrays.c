@@ -9,7 +9,7 @@ static Py_ssize_t of_limit, of_most, of_origin; /* slots of families */
 static Py_ssize_t of_reason;                    /* of arrays */
 static PyTypeObject *family_type;
 static PyObject *modes, *in_mode;
-static PyObject *keeps, *kept; /* {dtype: how great a number is kept}, {dtype: {number: tensor}} */
+static PyObject *keeps, *kept; /* {type: {dtype: how great a number is taken}}, {dtype: {number: tensor}} */
 
 int
 is_true_of(PyObject *tensor, PyObject *word)
@@ -57,6 +57,12 @@ left_to_python(void)
     return NULL;
 }
 
+static int
+is_bound(PyObject *bound)
+{
+    return bound == Py_None || PyLong_CheckExact(bound);
+}
+
 int
 kind_of_key(PyObject *key)
 {
@@ -65,7 +71,10 @@ kind_of_key(PyObject *key)
     if (key == Py_Ellipsis)
         return 1;
     if (PySlice_Check(key)) {
-        PyObject *step = ((PySliceObject *)key)->step;
+        PySliceObject *slice = (PySliceObject *)key;
+        PyObject *step = slice->step;
+        if (!is_bound(slice->start) || !is_bound(slice->stop))
+            return 0; /* its `__index__` would be asked here, and in Python again */
         if (step == Py_None)
             return 1;
         Py_ssize_t by = PyLong_CheckExact(step) ? PyLong_AsSsize_t(step) : 0;
@@ -162,13 +171,15 @@ view_of(PyObject *array, PyObject *seen)
         Py_DECREF(seen);
         return left_to_python();
     }
-    PyObject *view = array_of(seen, SLOT(array, arrays.of_dtype)), *reason = SLOT(array, of_reason);
+    Py_INCREF(family); /* what is made next may collect garbage, and so run Python */
+    PyObject *view = array_of(seen, SLOT(array, arrays.of_dtype));
     if (view == NULL || join(family, view) < 0)
         Py_CLEAR(view);
     else {
         Py_SETREF(SLOT(view, arrays.of_family), Py_NewRef(family));
-        SLOT(view, of_reason) = Py_XNewRef(reason); /* of a read-only array views are read-only */
+        SLOT(view, of_reason) = Py_XNewRef(SLOT(array, of_reason)); /* of a read-only array views are read-only */
     }
+    Py_DECREF(family);
     return view;
 }
 
@@ -179,7 +190,9 @@ part_of(PyObject *array, PyObject *key)
     int kind = tensor != NULL && Py_IS_TYPE(tensor, arrays.tensor) ? key == Py_None ? 1 : kind_of_key(key) : 0;
     if (kind == 0 || (kind == 2 && !has_more_axes(array, key)) || !can_join(family_of(array)))
         return left_to_python();
+    Py_INCREF(tensor);
     PyObject *seen = PyObject_GetItem(tensor, key);
+    Py_DECREF(tensor);
     if (seen == NULL || (kind == 2 && rank_of(seen) <= 0)) {
         Py_XDECREF(seen);
         return left_to_python();
@@ -190,7 +203,8 @@ part_of(PyObject *array, PyObject *key)
 PyObject *
 kept_number(PyObject *number, PyObject *dtype)
 {
-    PyObject *greatest = PyDict_GetItemWithError(keeps, dtype);
+    PyObject *limits = PyDict_GetItemWithError(keeps, (PyObject *)Py_TYPE(number));
+    PyObject *greatest = limits == NULL ? NULL : PyDict_GetItemWithError(limits, dtype);
     PyObject *known = greatest == NULL ? NULL : PyDict_GetItemWithError(kept, dtype);
     if (known == NULL)
         return NULL;
@@ -228,7 +242,9 @@ shape(PyObject *function, PyObject *const *args, size_t nargsf, PyObject *names)
     if (PyVectorcall_NARGS(nargsf) == 1 && names == NULL && Py_IS_TYPE(args[0], arrays.type) && !is_traced()) {
         PyObject *tensor = SLOT(args[0], arrays.of_tensor);
         if (tensor != NULL && Py_IS_TYPE(tensor, arrays.tensor)) {
+            Py_INCREF(tensor);
             PyObject *size = PyObject_GetAttr(tensor, words.shape), *found = NULL;
+            Py_DECREF(tensor);
             if (size != NULL && PyTuple_Check(size))
                 found = PyTuple_GetSlice(size, 0, PyTuple_GET_SIZE(size)); /* a plain tuple, where it is a subclass */
             Py_XDECREF(size);
@@ -249,7 +265,9 @@ transposed(PyObject *function, PyObject *const *args, size_t nargsf, PyObject *n
     PyObject *tensor = PyVectorcall_NARGS(nargsf) == 1 && names == NULL && Py_IS_TYPE(args[0], arrays.type)
                      ? SLOT(args[0], arrays.of_tensor) : NULL;
     if (tensor != NULL && Py_IS_TYPE(tensor, arrays.tensor) && !is_traced()) {
+        Py_INCREF(tensor);
         PyObject *seen = PyObject_CallMethodNoArgs(tensor, words.t); /* of two axes at most, else it raises */
+        Py_DECREF(tensor);
         PyObject *view = seen == NULL ? left_to_python() : view_of(args[0], seen);
         if (view != NULL || PyErr_Occurred())
             return view;

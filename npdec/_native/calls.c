@@ -44,6 +44,8 @@ is_for_torch(const Call *call, PyObject *tensor, PyObject *dtype)
     return size < call->most;
 }
 
+/* The tensor of an array that carries nothing, borrowed, or NULL. What may run Python, or lets other threads run, as
+ * torch does while it computes, may give the array another one: whoever calls such things holds it. */
 static PyObject *
 tensor_of(PyObject *array)
 {
@@ -51,8 +53,20 @@ tensor_of(PyObject *array)
     return tensor != NULL && Py_IS_TYPE(tensor, arrays.tensor) ? tensor : NULL;
 }
 
+/* What torch computes of two operands. */
 static PyObject *
-wrapped(const Call *call, PyObject *of, PyObject *result)
+computed(const Call *call, PyObject *a, PyObject *b)
+{
+    PyObject *operands[3] = {NULL, Py_NewRef(a), Py_NewRef(b)};
+    PyObject *found = PyObject_Vectorcall(call->torch, operands + 1, 2 | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
+    Py_DECREF(a);
+    Py_DECREF(b);
+    return found;
+}
+
+/* The array of a result, which is stolen, of an array in a dtype. */
+static PyObject *
+wrapped(const Call *call, PyObject *of, PyObject *dtype, PyObject *result)
 {
     if (result == NULL)
         return left_to_python();
@@ -69,16 +83,16 @@ wrapped(const Call *call, PyObject *of, PyObject *result)
         return found;
     }
     if (call->result == Py_None)
-        return array_of(result, SLOT(of, arrays.of_dtype));
+        return array_of(result, dtype);
     if (call->result != Py_False)
         return array_of(result, call->result);
-    PyObject *dtype = PyObject_GetAttr(result, words.dtype);
-    if (dtype == NULL) {
+    PyObject *its = PyObject_GetAttr(result, words.dtype);
+    if (its == NULL) {
         Py_DECREF(result);
         return NULL;
     }
-    PyObject *found = array_of(result, dtype);
-    Py_DECREF(dtype);
+    PyObject *found = array_of(result, its);
+    Py_DECREF(its);
     return found;
 }
 
@@ -89,7 +103,10 @@ of_one(const Call *call, PyObject *x)
     if (tensor == NULL || PySet_Contains(call->dtypes, dtype = SLOT(x, arrays.of_dtype)) <= 0
         || !is_for_torch(call, tensor, dtype))
         return left_to_python();
-    return wrapped(call, x, PyObject_CallOneArg(call->torch, tensor));
+    Py_INCREF(tensor);
+    PyObject *found = PyObject_CallOneArg(call->torch, tensor);
+    Py_DECREF(tensor);
+    return wrapped(call, x, dtype, found);
 }
 
 static PyObject *
@@ -99,8 +116,7 @@ of_two(const Call *call, PyObject *x, PyObject *y)
     if (a == NULL || b == NULL || dtype != SLOT(y, arrays.of_dtype) || PySet_Contains(call->dtypes, dtype) <= 0
         || !is_for_torch(call, a, dtype))
         return left_to_python();
-    PyObject *operands[3] = {NULL, a, b};
-    return wrapped(call, x, PyObject_Vectorcall(call->torch, operands + 1, 2 | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL));
+    return wrapped(call, x, dtype, computed(call, a, b));
 }
 
 static PyObject *
@@ -123,19 +139,15 @@ beside(const Call *call, PyObject *x, PyObject *other, int turned)
         if (number == NULL || (!PyFloat_CheckExact(number) && !PyLong_CheckExact(number)))
             return NULL;
     }
-    if (!is_for_torch(call, tensor, dtype))
+    if (!is_for_torch(call, tensor, dtype) || !is_true_of(tensor, words.is_cpu)
+        || (call->devices != NULL && is_true_of(call->devices, used)))
         return left_to_python();
     taken = kept_number(number, dtype);
     if (taken == NULL && number != other && call->devices == NULL)
         taken = number; /* operators keep no scalars, which come in great number */
-    if (taken == NULL || !is_true_of(tensor, words.is_cpu)
-        || (call->devices != NULL && is_true_of(call->devices, used)))
+    if (taken == NULL)
         return left_to_python();
-    PyObject *operands[3] = {NULL, turned ? taken : tensor, turned ? tensor : taken};
-    Py_INCREF(taken); /* the table of those that are kept may be emptied meanwhile */
-    PyObject *found = PyObject_Vectorcall(call->torch, operands + 1, 2 | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
-    Py_DECREF(taken);
-    return wrapped(call, x, found);
+    return wrapped(call, x, dtype, turned ? computed(call, taken, tensor) : computed(call, tensor, taken));
 }
 
 /* The operator in place: the array, which is written, or NULL where that is left to Python. */
@@ -159,15 +171,10 @@ in_place(const Call *call, PyObject *x, PyObject *y)
         PyObject *dtypes = PyDict_GetItemWithError(call->numbers, (PyObject *)Py_TYPE(y));
         int is_number = PyFloat_CheckExact(y) || PyLong_CheckExact(y);
         if (!is_number || dtypes == NULL || PySet_Contains(dtypes, dtype) <= 0
-            || (given = kept_number(y, dtype)) == NULL || !is_true_of(tensor, words.is_cpu))
+            || !is_true_of(tensor, words.is_cpu) || (given = kept_number(y, dtype)) == NULL)
             return left_to_python();
     }
-    PyObject *operands[3] = {NULL, tensor, given};
-    Py_INCREF(tensor);
-    Py_INCREF(given);
-    PyObject *done = PyObject_Vectorcall(call->torch, operands + 1, 2 | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
-    Py_DECREF(tensor);
-    Py_DECREF(given);
+    PyObject *done = computed(call, tensor, given);
     if (done == NULL)
         return left_to_python(); /* shapes that do not fit, memory that overlaps: nothing was written */
     Py_DECREF(done);
@@ -201,7 +208,7 @@ binary(PyObject *function, PyObject *const *args, size_t nargsf, PyObject *names
             found = of_two(call, x, y);
         else if (is_first)
             found = beside(call, x, y, 0);
-        else if (is_second)
+        else if (is_second && (call->skipped || kind_of_type(Py_TYPE(x)) >= 0)) /* an operator needs its owner */
             found = beside(call, y, x, 1);
         if (found != NULL || PyErr_Occurred())
             return found;
@@ -224,10 +231,8 @@ attach_call(PyObject *module, PyObject *args)
     int operands, skipped;
     if (!PyArg_ParseTuple(args, "OiiO!:attach_call", &function, &operands, &skipped, &PyDict_Type, &names))
         return NULL;
-    if (count >= PLACES / 2) {
-        PyErr_SetString(PyExc_RuntimeError, "there is no place for more functions");
-        return NULL;
-    }
+    if (count >= PLACES / 2) /* npdec was imported several times: this one's are Python's */
+        Py_RETURN_NONE;
     if (used == NULL)
         used = PyUnicode_InternFromString("used");
     if (stand_before(function, operands == 1 ? unary : binary) < 0)

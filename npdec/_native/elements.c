@@ -10,43 +10,58 @@ static Py_ssize_t unshared;                           /* references to a tensor 
 
 /* --- the numbers in memory ---------------------------------------------------------------------------------------- */
 
-#define READ(type) (*(const type *)at)
+/* One element, as C has it. In memory it may lie at any address: of what `np.frombuffer` looks at, at odd ones. */
+typedef union {
+    signed char int8;
+    short int16;
+    int int32;
+    long long int64;
+    unsigned char uint8;
+    unsigned short uint16;
+    unsigned int uint32;
+    unsigned long long uint64;
+    char float16[2];
+    float float32, complex64[2];
+    double float64, complex128[2];
+} Element;
 
 PyObject *
-number_at(int kind, const char *at)
+number_at(const Elements *elements, const char *place)
 {
-    switch (kind) {
-    case BOOL: return Py_NewRef(READ(char) ? Py_True : Py_False);
-    case INT8: return PyLong_FromLong(READ(signed char));
-    case INT16: return PyLong_FromLong(READ(short));
-    case INT32: return PyLong_FromLong(READ(int));
-    case INT64: return PyLong_FromLongLong(READ(long long));
-    case UINT8: return PyLong_FromLong(READ(unsigned char));
-    case UINT16: return PyLong_FromLong(READ(unsigned short));
-    case UINT32: return PyLong_FromUnsignedLong(READ(unsigned int));
-    case UINT64: return PyLong_FromUnsignedLongLong(READ(unsigned long long));
-    case FLOAT16: return PyFloat_FromDouble(PyFloat_Unpack2(at, PY_LITTLE_ENDIAN));
-    case FLOAT32: return PyFloat_FromDouble(READ(float));
-    case FLOAT64: return PyFloat_FromDouble(READ(double));
-    case COMPLEX64: return PyComplex_FromDoubles(((const float *)at)[0], ((const float *)at)[1]);
-    default: return PyComplex_FromDoubles(((const double *)at)[0], ((const double *)at)[1]);
+    Element at;
+    memcpy(&at, place, (size_t)elements->itemsize);
+    switch (elements->kind) {
+    case BOOL: return Py_NewRef(at.uint8 ? Py_True : Py_False);
+    case INT8: return PyLong_FromLong(at.int8);
+    case INT16: return PyLong_FromLong(at.int16);
+    case INT32: return PyLong_FromLong(at.int32);
+    case INT64: return PyLong_FromLongLong(at.int64);
+    case UINT8: return PyLong_FromLong(at.uint8);
+    case UINT16: return PyLong_FromLong(at.uint16);
+    case UINT32: return PyLong_FromUnsignedLong(at.uint32);
+    case UINT64: return PyLong_FromUnsignedLongLong(at.uint64);
+    case FLOAT16: return PyFloat_FromDouble(PyFloat_Unpack2(at.float16, PY_LITTLE_ENDIAN));
+    case FLOAT32: return PyFloat_FromDouble(at.float32);
+    case FLOAT64: return PyFloat_FromDouble(at.float64);
+    case COMPLEX64: return PyComplex_FromDoubles(at.complex64[0], at.complex64[1]);
+    default: return PyComplex_FromDoubles(at.complex128[0], at.complex128[1]);
     }
 }
 
-/* A number as it lies in memory; 0, without an error, where the dtype has none for it. */
+/* A number as an element; 0, without an error, where the dtype has none for it. */
 static int
-as_bytes(int kind, PyObject *number, char *at)
+as_element(int kind, PyObject *number, Element *at)
 {
     if (kind == BOOL) {
         int found = PyObject_IsTrue(number);
-        *at = found > 0;
+        at->uint8 = found > 0;
         return found >= 0 || (PyErr_Clear(), 0);
     }
     if (IS_WHOLE(kind)) {
         if (!PyLong_Check(number))
             return 0;
         if (kind == UINT64) {
-            *(unsigned long long *)at = PyLong_AsUnsignedLongLong(number);
+            at->uint64 = PyLong_AsUnsignedLongLong(number);
             return !PyErr_Occurred() || (PyErr_Clear(), 0);
         }
         int beyond;
@@ -54,13 +69,13 @@ as_bytes(int kind, PyObject *number, char *at)
         if (beyond)
             return 0;
         switch (kind) {
-        case INT8: *(signed char *)at = (signed char)found; return found == (signed char)found;
-        case INT16: *(short *)at = (short)found; return found == (short)found;
-        case INT32: *(int *)at = (int)found; return found == (int)found;
-        case UINT8: *(unsigned char *)at = (unsigned char)found; return found == (unsigned char)found;
-        case UINT16: *(unsigned short *)at = (unsigned short)found; return found == (unsigned short)found;
-        case UINT32: *(unsigned int *)at = (unsigned int)found; return found == (unsigned int)found;
-        default: *(long long *)at = found; return 1;
+        case INT8: at->int8 = (signed char)found; return found == (signed char)found;
+        case INT16: at->int16 = (short)found; return found == (short)found;
+        case INT32: at->int32 = (int)found; return found == (int)found;
+        case UINT8: at->uint8 = (unsigned char)found; return found == (unsigned char)found;
+        case UINT16: at->uint16 = (unsigned short)found; return found == (unsigned short)found;
+        case UINT32: at->uint32 = (unsigned int)found; return found == (unsigned int)found;
+        default: at->int64 = found; return 1;
         }
     }
     if (IS_COMPLEX(kind)) {
@@ -68,12 +83,12 @@ as_bytes(int kind, PyObject *number, char *at)
         if (found.real == -1.0 && PyErr_Occurred())
             return PyErr_Clear(), 0;
         if (kind == COMPLEX64) {
-            ((float *)at)[0] = (float)found.real;
-            ((float *)at)[1] = (float)found.imag;
+            at->complex64[0] = (float)found.real;
+            at->complex64[1] = (float)found.imag;
         }
         else {
-            ((double *)at)[0] = found.real;
-            ((double *)at)[1] = found.imag;
+            at->complex128[0] = found.real;
+            at->complex128[1] = found.imag;
         }
         return 1;
     }
@@ -81,11 +96,11 @@ as_bytes(int kind, PyObject *number, char *at)
     if (found == -1.0 && PyErr_Occurred())
         return PyErr_Clear(), 0;
     if (kind == FLOAT16)
-        return PyFloat_Pack2(found, at, PY_LITTLE_ENDIAN) == 0 || (PyErr_Clear(), 0);
+        return PyFloat_Pack2(found, at->float16, PY_LITTLE_ENDIAN) == 0 || (PyErr_Clear(), 0);
     if (kind == FLOAT32)
-        *(float *)at = (float)found;
+        at->float32 = (float)found;
     else
-        *(double *)at = found;
+        at->float64 = found;
     return 1;
 }
 
@@ -130,7 +145,7 @@ read_number(PyObject *self, PyObject *key)
 {
     char *place = place_of((Elements *)self, key);
     if (place != NULL)
-        return number_at(((Elements *)self)->kind, place);
+        return number_at((Elements *)self, place);
     PyErr_Format(PyExc_IndexError, "%R names no element", key);
     return NULL;
 }
@@ -139,13 +154,14 @@ static int
 write_number(PyObject *self, PyObject *key, PyObject *number)
 {
     const Elements *elements = (Elements *)self;
-    char bytes[16], *place = place_of(elements, key);
+    Element element;
+    char *place = place_of(elements, key);
     if (place == NULL)
         PyErr_Format(PyExc_IndexError, "%R names no element", key);
-    else if (number == NULL || !as_bytes(elements->kind, number, bytes))
+    else if (number == NULL || !as_element(elements->kind, number, &element))
         PyErr_Format(PyExc_ValueError, "%R is no number of the dtype", number);
     else
-        memcpy(place, bytes, (size_t)elements->itemsize);
+        memcpy(place, &element, (size_t)elements->itemsize);
     return PyErr_Occurred() ? -1 : 0;
 }
 
@@ -153,8 +169,8 @@ static PyType_Slot elements_slots[] = {
     {Py_tp_new, make_elements}, {Py_mp_subscript, read_number}, {Py_mp_ass_subscript, write_number}, {0, NULL}};
 PyType_Spec elements_spec = {"npdec._native._calls.Elements", sizeof(Elements), 0, Py_TPFLAGS_DEFAULT, elements_slots};
 
-/* The window of an array, a tuple as `npdec._array.elements` makes it, if it is open: NULL if not. Its elements are
- * given too. */
+/* A reference to the window of an array, a tuple as `npdec._array.elements` makes it, if it is open: NULL if not. Its
+ * elements are given too. (A mode of torch's is asked for the address, and may do anything.) */
 static PyObject *
 open_window(PyObject *array, Elements **elements)
 {
@@ -167,10 +183,14 @@ open_window(PyObject *array, Elements **elements)
     if (!Py_IS_TYPE(found, elements_type) || is_in_mode())
         return NULL;
     *elements = (Elements *)found;
+    Py_INCREF(window);
     PyObject *address = PyObject_CallNoArgs(PyTuple_GET_ITEM(window, 1));
     void *memory = address == NULL ? NULL : PyLong_AsVoidPtr(address);
     Py_XDECREF(address);
-    return memory == (*elements)->memory ? window : (PyErr_Clear(), NULL); /* else it has other memory now */
+    if (memory == (*elements)->memory)
+        return window;
+    Py_DECREF(window); /* it has other memory now */
+    return left_to_python();
 }
 
 /* Whether a key is of integers alone. */
@@ -202,18 +222,18 @@ read_element(PyObject *array, PyObject *key)
 {
     Elements *elements, now;
     PyObject *window = open_window(array, &elements);
-    if (window == NULL && is_unread(array, key)) {
+    if (window == NULL && !PyErr_Occurred() && is_unread(array, key)) {
         if (open_simply(array))
             window = open_window(array, &elements);
-        else if (SLOT(array, arrays.of_window) == NULL && look_at(array, &now))
-            window = Py_None, elements = &now;
+        else if (!PyErr_Occurred() && SLOT(array, arrays.of_window) == NULL && look_at(array, &now))
+            window = Py_NewRef(not_yet), elements = &now;
     }
     char *place = window == NULL ? NULL : place_of(elements, key);
-    if (place == NULL)
-        return left_to_python();
-    if (window == Py_None) /* it opens the second time */
-        SLOT(array, arrays.of_window) = Py_NewRef(not_yet);
-    return scalar_of(elements->kind, number_at(elements->kind, place));
+    PyObject *found = place == NULL ? left_to_python() : scalar_of(elements->kind, number_at(elements, place));
+    if (found != NULL && window == not_yet) /* it opens the second time */
+        Py_XSETREF(SLOT(array, arrays.of_window), Py_NewRef(window));
+    Py_XDECREF(window);
+    return found;
 }
 
 static PyObject *
@@ -244,18 +264,12 @@ is_alone(PyObject *family)
 
 /* 1 where the number is written, 0 where that is left to Python, -1 where an error was raised. */
 static int
-write_element(PyObject *array, PyObject *key, PyObject *value)
+write_into(PyObject *window, const Elements *elements, PyObject *key, PyObject *value)
 {
-    Elements *elements;
-    char bytes[16];
-    PyObject *window = open_window(array, &elements);
-    if (window == NULL && is_unread(array, key) && open_simply(array))
-        window = open_window(array, &elements);
-    if (window == NULL || !is_alone(SLOT(array, arrays.of_family)))
-        return 0;
+    Element element;
     char *place = place_of(elements, key);
     PyObject *more = PyTuple_GET_ITEM(window, 6), *taken = PyTuple_GET_ITEM(more, 0);
-    if (place == NULL || !PyDict_CheckExact(taken))
+    if (place == NULL || !PyDict_CheckExact(taken) || Py_TYPE(Py_TYPE(value))->tp_hash != PyType_Type.tp_hash)
         return 0;
     int kind = elements->kind;
     PyObject *is_scalar = PyDict_GetItemWithError(taken, (PyObject *)Py_TYPE(value));
@@ -269,15 +283,30 @@ write_element(PyObject *array, PyObject *key, PyObject *value)
     }
     if ((kind == FLOAT16 || kind == FLOAT32 || kind == COMPLEX64) && is_watching())
         return 0;
-    if (!as_bytes(kind, value, bytes))
+    if (!as_element(kind, value, &element))
         return 0;
     PyObject *own = PyTuple_GET_ITEM(more, 1); /* autograd is told by the version of the tensor */
     PyObject *done = PyObject_CallOneArg(increment_version, own);
     if (done == NULL)
         return -1;
     Py_DECREF(done);
-    memcpy(place, bytes, (size_t)elements->itemsize);
+    memcpy(place, &element, (size_t)elements->itemsize);
     return 1;
+}
+
+/* As `write_into`, of an array. */
+static int
+write_element(PyObject *array, PyObject *key, PyObject *value)
+{
+    Elements *elements;
+    PyObject *window = open_window(array, &elements);
+    if (window == NULL && !PyErr_Occurred() && is_unread(array, key) && open_simply(array))
+        window = open_window(array, &elements);
+    if (window == NULL)
+        return left_to_python(), PyErr_Occurred() ? -1 : 0;
+    int done = is_alone(SLOT(array, arrays.of_family)) ? write_into(window, elements, key, value) : 0;
+    Py_DECREF(window);
+    return done;
 }
 
 static PyObject *

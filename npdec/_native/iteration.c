@@ -66,7 +66,7 @@ next_element(Iterator *self)
         return NULL;
     Py_ssize_t at = self->at++;
     if (are_there(self))
-        return scalar_of(elements->kind, number_at(elements->kind, elements->memory + at * elements->strides[0]));
+        return scalar_of(elements->kind, number_at(elements, elements->memory + at * elements->strides[0]));
     if (PyErr_Occurred())
         return NULL;
     PyObject *key = PyLong_FromSsize_t(at), *found = key == NULL ? NULL : PyObject_GetItem(self->array, key);

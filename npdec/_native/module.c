@@ -55,8 +55,8 @@ static PyMethodDef methods[] = {
      "attach_operator(function, stem, reflected, operator of arrays with the operands exchanged, or None)"},
     {"attach_arrays", attach_arrays, METH_VARARGS,
      "attach_arrays(class of arrays, torch.Tensor, slots `_t _d _m _w _ro`, class of families, slots "
-     "`limit most origin` of these, namespace with `_is_in_torch_dispatch_mode`, getters of `T shape`, {dtype: "
-     "greatest number that is kept}, {dtype: {number: tensor}})"},
+     "`limit most origin` of these, namespace with `_is_in_torch_dispatch_mode`, getters of `T shape`, {float or int: "
+     "{dtype: limit of the numbers that are taken}}, {dtype: {number: tensor}})"},
     {"attach_writes", attach_writes, METH_VARARGS,
      "attach_writes(slots `_ro` of arrays, `mirrors origin mixed` of families, namespace with `_current_level`, "
      "is_transformed, ContextVar of transforms)"},
@@ -92,7 +92,7 @@ PyInit__calls(void)
     PyObject *module = PyModule_Create(&definition);
     if (module != NULL
         && (add_type(module, "Elements", &elements_spec) < 0 || add_type(module, "Iterator", &iterator_spec) < 0
-            || PyModule_AddIntMacro(module, MOST_AXES) < 0))
+            || PyModule_AddIntMacro(module, MOST_AXES) < 0 || PyModule_AddIntMacro(module, INTERFACE) < 0))
         Py_CLEAR(module);
     return module;
 }

@@ -5,6 +5,9 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
+/* Counts the changes of what `attach_...` take, as `npdec/_native/__init__.py` does. */
+#define INTERFACE 1
+
 /* The dtypes that a Python number holds. */
 enum kind { BOOL, INT8, INT16, INT32, INT64, UINT8, UINT16, UINT32, UINT64, FLOAT16, FLOAT32, FLOAT64, COMPLEX64,
             COMPLEX128, KINDS };
@@ -87,7 +90,7 @@ PyObject *attach_windows(PyObject *module, PyObject *args);
 extern PyType_Spec iterator_spec;
 
 /* elements.c */
-PyObject *number_at(int kind, const char *at);        /* the Python number that lies in memory */
+PyObject *number_at(const Elements *elements, const char *place); /* the Python number that lies there */
 PyObject *attach_elements(PyObject *module, PyObject *args);
 PyObject *references(PyObject *module, PyObject *sample);
 extern PyType_Spec elements_spec;

@@ -42,7 +42,8 @@ make_elements(PyTypeObject *type, PyObject *args, PyObject *keywords)
     self->itemsize = SIZES[kind];
     for (Py_ssize_t axis = 0; axis < rank; axis++) {
         self->shape[axis] = PyLong_AsSsize_t(PyTuple_GET_ITEM(shape, axis));
-        self->strides[axis] = PyLong_AsSsize_t(PyTuple_GET_ITEM(strides, axis)) * SIZES[kind];
+        Py_ssize_t stride = PyLong_AsSsize_t(PyTuple_GET_ITEM(strides, axis));
+        self->strides[axis] = self->shape[axis] > 1 ? stride * SIZES[kind] : 0;
     }
     if (PyErr_Occurred())
         Py_CLEAR(self);
@@ -65,17 +66,21 @@ measure(PyObject *tensor, Elements *elements)
 {
     PyObject *shape = PyObject_GetAttr(tensor, words.shape);
     PyObject *strides = shape == NULL ? NULL : PyObject_CallMethodNoArgs(tensor, words.stride);
-    Py_ssize_t reach = -1, rank = strides == NULL ? -1 : PyTuple_GET_SIZE(shape);
-    if (rank >= 0 && rank <= MOST_AXES) {
+    Py_ssize_t reach = -1, rank = -1;
+    if (strides != NULL && PyTuple_Check(shape) && PyTuple_Check(strides)) /* a mode of torch's may say anything */
+        rank = PyTuple_GET_SIZE(shape);
+    if (rank >= 0 && rank <= MOST_AXES && PyTuple_GET_SIZE(strides) == rank) {
         elements->rank = (int)rank;
         reach = 1;
         for (Py_ssize_t axis = 0; axis < rank; axis++) {
             Py_ssize_t size = PyLong_AsSsize_t(PyTuple_GET_ITEM(shape, axis));
             Py_ssize_t stride = PyLong_AsSsize_t(PyTuple_GET_ITEM(strides, axis));
             elements->shape[axis] = size;
-            elements->strides[axis] = stride * elements->itemsize;
+            elements->strides[axis] = size > 1 ? stride * elements->itemsize : 0; /* of one any stride may be told */
             reach = size && reach ? reach + (size - 1) * stride : 0;
         }
+        if (PyErr_Occurred())
+            reach = -1;
     }
     Py_XDECREF(shape);
     Py_XDECREF(strides);

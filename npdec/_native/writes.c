@@ -113,7 +113,9 @@ write_part(PyObject *array, PyObject *key, PyObject *value)
     }
     if (given == NULL)
         return left_to_python(), PyErr_Occurred() ? -1 : 0;
+    Py_INCREF(tensor);
     int failed = PyObject_SetItem(tensor, key, given);
+    Py_DECREF(tensor);
     Py_DECREF(given);
     left_to_python(); /* torch looks at shapes first: nothing was written */
     return PyErr_Occurred() ? -1 : !failed;

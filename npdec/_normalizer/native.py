@@ -66,8 +66,8 @@ def _attach_arrays() -> None:
     slots = tuple(vars(NDArrayBase)[name] for name in ("_t", "_d", "_m", "_w", "_ro"))
     of_families = tuple(vars(Family)[name] for name in ("limit", "most", "origin"))
     getters = vars(ArrayMethods)["T"].fget, vars(wrap.ARRAY)["shape"].fget
-    kept = _promotion.KEEPS, _promotion.KEPT
-    calls.attach_arrays(wrap.ARRAY, torch.Tensor, slots, Family, of_families, vars(_dispatch), getters, *kept)
+    taken = _limits(), _promotion.KEPT
+    calls.attach_arrays(wrap.ARRAY, torch.Tensor, slots, Family, of_families, vars(_dispatch), getters, *taken)
     slots = vars(NDArrayBase)["_ro"], *(vars(Family)[name] for name in ("mirrors", "origin", "mixed"))
     calls.attach_writes(slots, vars(forward_ad), is_transformed, transforms.current)
     sample = sample_array()
@@ -82,6 +82,13 @@ def _attach_arrays() -> None:
     )
     of_memory = torch.strided, is_wrapped, torch._C._storage_Use_Count, taken_by
     calls.attach_windows(calls.Elements, LETTERS, vars(NDArrayBase)["_ro"], *of_memory)
+
+
+def _limits() -> dict[type, dict[torch.dtype, int]]:
+    """Below which absolute value a number is taken as a tensor that is kept, by its type and the dtype of the array:
+    wherever that may be, in operators, calls and writes, Python takes it so."""
+    floats = {dtype: min(most, _promotion.WHOLE) for dtype, most in _promotion.KEEPS.items() if dtype.is_floating_point}
+    return {int: _promotion.KEEPS | floats, float: floats}
 
 
 def _attach_call(called: Any, function: ufunc, skipped: int) -> None:

@@ -8,7 +8,6 @@ import operator
 import os
 import subprocess
 import sys
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -18,7 +17,7 @@ import torch
 import npdec as np
 import tiers
 from dtype_cases import DTYPES
-from npdec._native import calls
+from native_cases import in_python, native, told
 
 STEMS = "pow add sub mul truediv floordiv mod and or xor lshift rshift lt le gt ge eq ne".split()
 ALONE = "neg pos abs invert".split()
@@ -37,33 +36,9 @@ def scalars(dtype: str) -> list[Any]:
     return found
 
 
-def told(call: Callable[..., Any], *args: Any) -> tuple[Any, ...]:
-    """What a call gives, in all that can be seen of it."""
-    with warnings.catch_warnings(record=True) as warned:
-        warnings.simplefilter("always")
-        try:
-            found = call(*args)
-        except Exception as error:
-            return type(error), str(error)
-    return type(found), getattr(found, "dtype", None), repr(found), [str(warning.message) for warning in warned]
-
-
-def in_python(call: Callable[..., Any], *args: Any) -> tuple[Any, ...]:
-    """The same, with all calls left to Python: a profiler is told of them."""
-    before = sys.getprofile()
-    sys.setprofile(lambda *event: None)
-    try:
-        return told(call, *args)
-    finally:
-        sys.setprofile(before)
-
-
 def some(cases: Any) -> Any:
     """Every eleventh case, or where only the quick tests are run one of 67: all of them take minutes."""
     return itertools.islice(cases, 0, None, 67 if tiers.quick else 11)
-
-
-native = pytest.mark.skipif(calls is None, reason="not built")
 
 
 @native
