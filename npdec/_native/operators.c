@@ -214,8 +214,10 @@ alone(enum stem stem, PyObject *self)
         Py_XDECREF(found);
         return PyErr_Clear(), NULL;
     }
-    if (!IS_REAL(kind))
-        return NULL;
+    if (IS_COMPLEX(kind)) {
+        Py_complex found = ((PyComplexObject *)a)->cval;
+        return stem == NEG ? scalar_of(kind, PyComplex_FromDoubles(-found.real, -found.imag)) : NULL;
+    }
     double number = PyFloat_AS_DOUBLE(a);
     return scalar_of(kind, PyFloat_FromDouble(stem == NEG ? -number : fabs(number)));
 }
