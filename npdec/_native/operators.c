@@ -123,6 +123,12 @@ as_complex(int kind, PyObject *number, Py_complex *found)
     return kind == COMPLEX128 || (rounded(FLOAT32, &found->real) && rounded(FLOAT32, &found->imag));
 }
 
+static int
+is_real(PyObject *number)
+{
+    return PyFloat_CheckExact(number) || PyLong_CheckExact(number);
+}
+
 static PyObject *
 of_complex(enum stem stem, int kind, PyObject *x, PyObject *y)
 {
@@ -131,8 +137,16 @@ of_complex(enum stem stem, int kind, PyObject *x, PyObject *y)
         return NULL;
     if (stem == EQ || stem == NE)
         return Py_NewRef(bools[(a.real == b.real && a.imag == b.imag) == (stem == EQ)]);
-    if ((stem != ADD && stem != SUB) || is_watching())
+    if (stem > MUL || is_watching())
         return NULL;
+    if (stem == MUL) { /* one of them is real: torch rounds other products otherwise */
+        if (!is_real(x) && !is_real(y))
+            return NULL;
+        Py_complex product = {a.real * b.real - a.imag * b.imag, a.real * b.imag + a.imag * b.real};
+        if (kind == COMPLEX64 && !(rounded(FLOAT32, &product.real) && rounded(FLOAT32, &product.imag)))
+            return NULL;
+        return scalar_of(kind, PyComplex_FromCComplex(product));
+    }
     a.real = stem == ADD ? a.real + b.real : a.real - b.real;
     a.imag = stem == ADD ? a.imag + b.imag : a.imag - b.imag;
     if (kind == COMPLEX64 && !(rounded(FLOAT32, &a.real) && rounded(FLOAT32, &a.imag)))

@@ -24,6 +24,7 @@ from npdec._dtypes.dtype import SCALARS
 __all__ = [
     "ALONE", "ARITHMETIC", "BETWEEN", "BITS", "COMPARED", "DIVISION", "REAL", "ROUNDING", "SHIFTS", "WHOLE",
     "as_complex_single", "compiled", "core", "expression_of", "statements",
+    "times_real",
 ]  # fmt: skip
 
 _pack_single, _pack_half, _pack_pair = struct.Struct("f"), struct.Struct("e"), struct.Struct("2f")
@@ -134,6 +135,15 @@ def core(stem: str, dtype: torch.dtype) -> Callable[..., Any] | None:
     return compiled(
         stem, dtype, [f"def operator({words}):", "try:", f" r = {expression}", *_REFUSED, *statements(stem, dtype)]
     )
+
+
+def times_real(dtype: torch.dtype) -> Callable[..., Any]:
+    """The product of a complex number with a real one, in which torch rounds as it is written here: the zeros of the
+    imaginary part change no digit."""
+    real = ROUNDING[dtype.to_real()].format("float(b)")
+    found = ROUNDING[dtype].format("complex(a.real * b - a.imag * 0.0, a.real * 0.0 + a.imag * b)")
+    lines = ["def operator(a, b):", "try:", f" b = {real}", f" r = {found}"]
+    return compiled("mul", dtype, [*lines, *_REFUSED, *statements("mul", dtype)])
 
 
 _REFUSED = ["except (ArithmeticError, ValueError, struct_error): return None"]

@@ -36,6 +36,7 @@ from npdec._normalizer.number_operators import (
     core,
     expression_of,
     statements,
+    times_real,
 )
 from npdec._torch.tracing import tracing
 
@@ -134,6 +135,15 @@ def _by_call(
     return compiled(stem, dtype, lines, True, _slow=slow, _tracing=tracing, _traced=_traced, **more)
 
 
+def _by_real(dtype: torch.dtype, slow: Callable[..., Any]) -> Callable[..., Any]:
+    """The product of a complex scalar, with a real number; with others it is torch's."""
+    lines = ["def operator(self, other):", "if _tracing(): return _slow(_traced(self), other)", "kind = type(other)"]
+    lines += ["s = _product(self._n, other) if kind is float or kind is int else None"]
+    lines += ["return _slow(self, other) if s is None else s"]
+    product = times_real(dtype)
+    return compiled("mul", dtype, lines, True, _slow=slow, _tracing=tracing, _traced=_traced, _product=product)
+
+
 def _both(dtype: torch.dtype, calls: dict[str, CallsBeside], slow: Callable[..., Any], reflected: bool) -> Any:
     """divmod: the quotient and the rest."""
     call, more = _beside(calls["floordiv"], dtype, reflected)
@@ -151,6 +161,8 @@ def _binary(
     stem: str, dtype: torch.dtype, slow: Callable[..., Any], reflected: bool, calls: CallsBeside
 ) -> Callable[..., Any] | None:
     expression = expression_of(stem, dtype)
+    if expression is None and stem == "mul" and dtype.is_complex:
+        return _by_real(dtype, slow)
     if expression is None:
         return _by_call(stem, calls, dtype, slow, reflected) if SCALARS[dtype] in kinds() else None
     call, of_call = _beside(calls, dtype, reflected)
