@@ -33,7 +33,7 @@ from npdec._torch.functorch import is_transformed
 
 __all__ = [
     "FACTORS", "FEW", "Form", "built", "has_elements", "instead", "is_moderate", "is_observed", "is_ordinary",
-    "joined", "layer", "made_of", "matmul", "of_the_value", "pointwise", "rows_of", "single",
+    "joined", "layer", "made_of", "matmul", "of_a_summand", "of_the_value", "pointwise", "rows_of", "single",
 ]  # fmt: skip
 
 Function = Callable[..., Any]
@@ -102,6 +102,13 @@ def built(value: torch.Tensor, residual: torch.Tensor, components: torch.Tensor,
     made.reverse = made.discrete = False  # torch.compile finds none of them on the class
     made.origin = None
     return made
+
+
+def of_a_summand(traits: int, first: Any, second: Any) -> Any:
+    """The components of a sum or difference of which one argument alone has some."""
+    if first is None:
+        return second.neg() if traits & Trait.SUBTRACT else second.clone()
+    return first.neg() if traits & Trait.SUBTRACT_FROM else first.clone()
 
 
 def rows_of(x: DecomposedTensor) -> torch.Tensor:

@@ -15,7 +15,7 @@ from npdec._decomposed.size_limits import HANDFUL
 from npdec._decomposed.size_warnings import STEEP, half_of_digits, keeps_digits
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._law import reverse_pairs
-from npdec._law.ordinary import FACTORS, Form, built, has_elements, is_moderate, is_ordinary, rows_of
+from npdec._law.ordinary import FACTORS, Form, built, has_elements, is_moderate, is_ordinary, of_a_summand, rows_of
 from npdec._law.ordinary_numbers import ends_of_two, row, weighted
 from npdec._law.ordinary_pairs import Pair, midpoint, pair_of
 
@@ -98,11 +98,8 @@ def _added(traits: int, func: Function, args: Sequence[Any]) -> Any:
     if pair is None:
         return reverse_pairs.added(traits, func, args)
     first, second = pair.components
-    if first is None:
-        assert second is not None
-        components = second.neg() if traits & Trait.SUBTRACT else second.clone()
-    elif second is None:
-        components = first.neg() if traits & Trait.SUBTRACT_FROM else first.clone()
+    if first is None or second is None:
+        components = of_a_summand(traits, first, second)
     elif pair.apart:
         lessened = first.neg() if traits & Trait.SUBTRACT_FROM else first
         components = torch.cat((lessened, second.neg() if traits & Trait.SUBTRACT else second))

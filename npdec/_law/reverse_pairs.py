@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 import torch
 
 from npdec._decomposed.broadcast_residuals import equal_axes, narrowed_product, row_along
-from npdec._decomposed.registry import Trait
 from npdec._decomposed.reverse_graph import by_vjp, scaled
 from npdec._decomposed.size_warnings import has_finite_sum
 from npdec._decomposed.tensor import DecomposedTensor
+from npdec._law.ordinary import of_a_summand
 from npdec._law.ordinary_reverse import is_ordinary, made_of
 
 __all__ = ["added", "matmul", "product", "quotient"]
@@ -84,11 +84,8 @@ def added(traits: int, func: Function, args: Sequence[Any]) -> Any:
     if pair is None or ends is None:
         return NotImplemented
     first, second = pair.components
-    if first is None:
-        assert second is not None
-        made = second.neg() if traits & Trait.SUBTRACT else second.clone()
-    elif second is None:
-        made = first.neg() if traits & Trait.SUBTRACT_FROM else first.clone()
+    if first is None or second is None:
+        made = of_a_summand(traits, first, second)
     else:
         made = func(first, second)
     return made_of(*ends, made, pair.like)

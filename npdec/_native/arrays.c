@@ -11,22 +11,25 @@ static PyTypeObject *family_type;
 static PyObject *modes, *in_mode;
 static PyObject *keeps, *kept; /* {type: {dtype: how great a number is taken}}, {dtype: {number: tensor}} */
 
+/* Whether something, which is stolen, is True. */
+static int
+is_true(PyObject *found)
+{
+    int is = found == Py_True;
+    Py_XDECREF(found);
+    return is;
+}
+
 int
 is_true_of(PyObject *tensor, PyObject *word)
 {
-    PyObject *found = PyObject_GetAttr(tensor, word);
-    int is_true = found == Py_True;
-    Py_XDECREF(found);
-    return is_true;
+    return is_true(PyObject_GetAttr(tensor, word));
 }
 
 int
 is_true_by(PyObject *tensor, PyObject *word)
 {
-    PyObject *found = PyObject_CallMethodNoArgs(tensor, word);
-    int is_true = found == Py_True;
-    Py_XDECREF(found);
-    return is_true;
+    return is_true(PyObject_CallMethodNoArgs(tensor, word));
 }
 
 int

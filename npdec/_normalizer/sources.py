@@ -297,7 +297,19 @@ SOURCES["fast of integers"] = SOURCES["fast"].replace(
 )
 SOURCES["fast comparison"] = SOURCES["fast"].replace("c._d = d", "c._d = _bool")
 # Of scalars that carry contributions: what torch does before it asks for `__torch_function__` takes as long as the law.
-SOURCES["carried"] = """
+_CARRIED = """    if given is None:
+        return _slow(self, other)
+    try:
+        r = _call({operands})
+    except (RuntimeError, OverflowError):
+        return _slow(self, other)
+"""
+_CARRIER = """    if type(r) is not _Decomposed:
+        return _wrap(r)
+    c = _new(_made); c._t = r
+    return c
+"""
+_TAKEN_IN = """
 def operator(self, other):
     t = self._t
     if type(t) is not _Decomposed or _d not in _arrays or _tracing():
@@ -311,52 +323,28 @@ def operator(self, other):
         given = _kept(other._n, _d) if _as_tensor else other._n
     else:
         return _slow(self, other)
-    if given is None:
-        return _slow(self, other)
-    try:
-        r = _call(t, given)
-    except (RuntimeError, OverflowError):
-        return _slow(self, other)
-    if type(r) is not _Decomposed:
-        return _wrap(r)
-    c = _new(_made); c._t = r
-    return c
-"""
-SOURCES["carried reflected"] = """
+""" + _CARRIED.format(operands="t, given")
+SOURCES["carried"] = _TAKEN_IN + _CARRIER
+SOURCES["carried pair"] = _TAKEN_IN + "    return tuple([_wrap(part) for part in r])\n"  # of several results
+SOURCES["carried reflected"] = (
+    """
 def operator(self, other):
     t = self._t
     kind = type(other)
     if type(t) is not _Decomposed or (kind is not float and kind is not int) or _d not in _arrays or _tracing():
         return _slow(self, other)
     given = _kept(other, _d)
-    if given is None:
-        return _slow(self, other)
-    try:
-        r = _call(given, t)
-    except (RuntimeError, OverflowError):
-        return _slow(self, other)
-    if type(r) is not _Decomposed:
-        return _wrap(r)
-    c = _new(_made); c._t = r
-    return c
 """
-# Of several results.
-SOURCES["carried pair"] = SOURCES["carried"].replace(
-    """    if type(r) is not _Decomposed:
-        return _wrap(r)
-    c = _new(_made); c._t = r
-    return c
-""",
-    "    return tuple([_wrap(part) for part in r])\n",
+    + _CARRIED.format(operands="given, t")
+    + _CARRIER
 )
-SOURCES["carried unary"] = """
+SOURCES["carried unary"] = (
+    """
 def operator(self):
     t = self._t
     if type(t) is not _Decomposed or _d not in _arrays or _tracing():
         return _slow(self)
     r = _call(t)
-    if type(r) is not _Decomposed:
-        return _wrap(r)
-    c = _new(_made); c._t = r
-    return c
 """
+    + _CARRIER
+)
