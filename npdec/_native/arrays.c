@@ -4,10 +4,8 @@
 #include <math.h>
 
 struct arrays arrays;
+struct families families;
 struct words words;
-static Py_ssize_t of_limit, of_most, of_origin; /* slots of families */
-static Py_ssize_t of_reason;                    /* of arrays */
-static PyTypeObject *family_type;
 static PyObject *modes, *in_mode;
 static PyObject *keeps, *kept; /* {type: {dtype: how great a number is taken}}, {dtype: {number: tensor}} */
 
@@ -144,8 +142,8 @@ family_of(PyObject *array)
 {
     PyObject *family = SLOT(array, arrays.of_family);
     if (family != Py_None)
-        return family != NULL && Py_IS_TYPE(family, family_type) ? family : NULL;
-    family = PyObject_CallNoArgs((PyObject *)family_type);
+        return family != NULL && Py_IS_TYPE(family, families.type) ? family : NULL;
+    family = PyObject_CallNoArgs((PyObject *)families.type);
     if (family == NULL || join(family, array) < 0) {
         Py_XDECREF(family);
         return left_to_python();
@@ -158,11 +156,11 @@ family_of(PyObject *array)
 static int
 can_join(PyObject *family)
 {
-    PyObject *limit = family == NULL ? NULL : SLOT(family, of_limit);
+    PyObject *limit = family == NULL ? NULL : SLOT(family, families.of_limit);
     if (limit == NULL || !PyLong_CheckExact(limit))
         return 0;
-    if (PyLong_AsSsize_t(limit) < 0 && SLOT(family, of_origin) == Py_None)
-        limit = SLOT(family, of_most); /* one of its arrays is read-only */
+    if (PyLong_AsSsize_t(limit) < 0 && SLOT(family, families.of_origin) == Py_None)
+        limit = SLOT(family, families.of_most); /* one of its arrays is read-only */
     return PyLong_CheckExact(limit) && PyList_GET_SIZE(family) < PyLong_AsSsize_t(limit);
 }
 
@@ -180,7 +178,8 @@ view_of(PyObject *array, PyObject *seen)
         Py_CLEAR(view);
     else {
         Py_SETREF(SLOT(view, arrays.of_family), Py_NewRef(family));
-        SLOT(view, of_reason) = Py_XNewRef(SLOT(array, of_reason)); /* of a read-only array views are read-only */
+        /* Of a read-only array views are read-only. */
+        SLOT(view, arrays.of_reason) = Py_XNewRef(SLOT(array, arrays.of_reason));
     }
     Py_DECREF(family);
     return view;
@@ -293,20 +292,21 @@ PyObject *
 attach_arrays(PyObject *module, PyObject *args)
 {
     PyTypeObject *array, *tensor, *family;
-    PyObject *slots[8], *namespace, *getters[2], *greatest, *numbers;
-    Py_ssize_t *const offsets[8] = {&arrays.of_tensor, &arrays.of_dtype, &arrays.of_family, &arrays.of_window,
-                                    &of_reason, &of_limit, &of_most, &of_origin};
-    if (!PyArg_ParseTuple(args, "O!O!(OOOOO)O!(OOO)O!(OO)O!O!:attach_arrays", &PyType_Type, &array, &PyType_Type,
+    PyObject *slots[10], *namespace, *getters[2], *greatest, *numbers;
+    Py_ssize_t *const offsets[10] = {
+        &arrays.of_tensor, &arrays.of_dtype, &arrays.of_family, &arrays.of_window, &arrays.of_reason,
+        &families.of_limit, &families.of_most, &families.of_origin, &families.of_mirrors, &families.of_mixed};
+    if (!PyArg_ParseTuple(args, "O!O!(OOOOO)O!(OOOOO)O!(OO)O!O!:attach_arrays", &PyType_Type, &array, &PyType_Type,
                           &tensor, &slots[0], &slots[1], &slots[2], &slots[3], &slots[4], &PyType_Type, &family,
-                          &slots[5], &slots[6], &slots[7], &PyDict_Type, &namespace, &getters[0], &getters[1],
-                          &PyDict_Type, &greatest, &PyDict_Type, &numbers))
+                          &slots[5], &slots[6], &slots[7], &slots[8], &slots[9], &PyDict_Type, &namespace,
+                          &getters[0], &getters[1], &PyDict_Type, &greatest, &PyDict_Type, &numbers))
         return NULL;
-    for (int i = 0; i < 8; i++)
+    for (int i = 0; i < 10; i++)
         if ((*offsets[i] = offset_of(slots[i])) < 0)
             return NULL;
     Py_XSETREF(arrays.type, (PyTypeObject *)Py_NewRef(array));
     Py_XSETREF(arrays.tensor, (PyTypeObject *)Py_NewRef(tensor));
-    Py_XSETREF(family_type, (PyTypeObject *)Py_NewRef(family));
+    Py_XSETREF(families.type, (PyTypeObject *)Py_NewRef(family));
     Py_XSETREF(modes, Py_NewRef(namespace));
     Py_XSETREF(in_mode, PyUnicode_InternFromString("_is_in_torch_dispatch_mode"));
     Py_XSETREF(keeps, Py_NewRef(greatest));

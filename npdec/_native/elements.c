@@ -3,8 +3,6 @@
 #include "native.h"
 #include <math.h>
 
-static PyTypeObject *family_type;
-static Py_ssize_t of_limit, of_mirrors, of_mixed;     /* slots of families */
 static PyObject *increment_version, *not_yet;
 static Py_ssize_t unshared;                           /* references to a tensor that only its array and window hold */
 
@@ -253,10 +251,10 @@ getitem(PyObject *function, PyObject *const *args, size_t nargsf, PyObject *name
 static int
 is_alone(PyObject *family)
 {
-    if (family == NULL || !Py_IS_TYPE(family, family_type))
+    if (family == NULL || !Py_IS_TYPE(family, families.type))
         return 0;
-    PyObject *limit = SLOT(family, of_limit), *mirrors = SLOT(family, of_mirrors);
-    if (limit == NULL || mirrors == NULL || SLOT(family, of_mixed) != Py_False)
+    PyObject *limit = SLOT(family, families.of_limit), *mirrors = SLOT(family, families.of_mirrors);
+    if (limit == NULL || mirrors == NULL || SLOT(family, families.of_mixed) != Py_False)
         return 0;
     return PyLong_CheckExact(limit) && PyLong_AsLong(limit) >= 0 && PyList_CheckExact(mirrors)
         && PyList_GET_SIZE(mirrors) == 0;
@@ -337,16 +335,9 @@ references(PyObject *module, PyObject *sample)
 PyObject *
 attach_elements(PyObject *module, PyObject *args)
 {
-    PyObject *get, *set, *slots[3], *increment, *unopened;
-    PyTypeObject *family;
-    Py_ssize_t *const offsets[3] = {&of_limit, &of_mirrors, &of_mixed};
-    if (!PyArg_ParseTuple(args, "OOO!(OOO)OOn:attach_elements", &get, &set, &PyType_Type, &family, &slots[0], &slots[1],
-                          &slots[2], &increment, &unopened, &unshared))
+    PyObject *get, *set, *increment, *unopened;
+    if (!PyArg_ParseTuple(args, "OOOOn:attach_elements", &get, &set, &increment, &unopened, &unshared))
         return NULL;
-    for (int i = 0; i < 3; i++)
-        if ((*offsets[i] = offset_of(slots[i])) < 0)
-            return NULL;
-    Py_XSETREF(family_type, (PyTypeObject *)Py_NewRef(family));
     Py_XSETREF(increment_version, Py_NewRef(increment));
     Py_XSETREF(not_yet, Py_NewRef(unopened));
     return stand_before(get, getitem) < 0 || stand_before(set, setitem) < 0 ? NULL : Py_NewRef(Py_None);

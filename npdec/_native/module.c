@@ -55,17 +55,16 @@ static PyMethodDef methods[] = {
      "attach_operator(function, stem, reflected, operator of arrays with the operands exchanged, or None)"},
     {"attach_arrays", attach_arrays, METH_VARARGS,
      "attach_arrays(class of arrays, torch.Tensor, slots `_t _d _m _w _ro`, class of families, slots "
-     "`limit most origin` of these, namespace with `_is_in_torch_dispatch_mode`, getters of `T shape`, {float or int: "
-     "{dtype: limit of the numbers that are taken}}, {dtype: {number: tensor}})"},
+     "`limit most origin mirrors mixed` of these, namespace with `_is_in_torch_dispatch_mode`, getters of `T shape`, "
+     "{float or int: {dtype: limit of the numbers that are taken}}, {dtype: {number: tensor}})"},
     {"attach_writes", attach_writes, METH_VARARGS,
-     "attach_writes(slots `_ro` of arrays, `mirrors origin mixed` of families, namespace with `_current_level`, "
-     "is_transformed, ContextVar of transforms)"},
+     "attach_writes(namespace with `_current_level`, is_transformed, ContextVar of transforms)"},
     {"attach_elements", attach_elements, METH_VARARGS,
-     "attach_elements(getitem, setitem, class of families, slots `limit mirrors mixed`, increment_version, "
-     "what stands for a window that is not open yet, references of a tensor that only an array and its window hold)"},
+     "attach_elements(getitem, setitem, increment_version, what stands for a window that is not open yet, references "
+     "of a tensor that only an array and its window hold)"},
     {"attach_windows", attach_windows, METH_VARARGS,
-     "attach_windows(Elements, {dtype: letter}, slot `_ro`, torch.strided, is_wrapped, use count of a storage, what "
-     "arrays of a dtype take)"},
+     "attach_windows(Elements, {dtype: letter}, torch.strided, is_wrapped, use count of a storage, what arrays of a "
+     "dtype take)"},
     {"attach_call", attach_call, METH_VARARGS,
      "attach_call(function, number of operands, {name of what the function uses: what that is})"},
     {"references", references, METH_O, "The references to a tensor that is given in a tuple."},

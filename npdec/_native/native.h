@@ -6,7 +6,7 @@
 #include <Python.h>
 
 /* Counts the changes of what `attach_...` take, as `npdec/_native/__init__.py` does. */
-#define INTERFACE 1
+#define INTERFACE 2
 
 /* The dtypes that a Python number holds. */
 enum kind { BOOL, INT8, INT16, INT32, INT64, UINT8, UINT16, UINT32, UINT64, FLOAT16, FLOAT32, FLOAT64, COMPLEX64,
@@ -38,8 +38,12 @@ PyObject *attach_operator(PyObject *module, PyObject *args);
 /* arrays.c */
 extern struct arrays {
     PyTypeObject *type, *tensor;                      /* of arrays, and of tensors that carry nothing */
-    Py_ssize_t of_tensor, of_dtype, of_family, of_window; /* the slots of arrays */
+    Py_ssize_t of_tensor, of_dtype, of_family, of_window, of_reason; /* the slots of arrays */
 } arrays;
+extern struct families {                              /* those of arrays over one memory */
+    PyTypeObject *type;
+    Py_ssize_t of_limit, of_most, of_origin, of_mirrors, of_mixed;
+} families;
 extern struct words {                                 /* attributes of torch's tensors, interned */
     PyObject *dim, *t, *numel, *dtype, *is_cpu, *requires_grad, *is_contiguous, *untyped_storage, *cdata, *data_ptr,
         *shape, *stride, *clone, *layout, *is_neg, *is_conj, *is_inference, *storage_offset, *nbytes, *base,

@@ -10,7 +10,6 @@ static PyObject *strided;     /* torch.strided */
 static PyObject *is_wrapped;  /* whether a tensor stands for another within torch.func */
 static PyObject *use_count;   /* of the address of a storage: how many hold it */
 static PyObject *taken_by;    /* of a dtype: what arrays of it take */
-static Py_ssize_t of_reason;
 
 PyObject *
 make_elements(PyTypeObject *type, PyObject *args, PyObject *keywords)
@@ -154,7 +153,7 @@ open_simply(PyObject *array)
     Elements found;
     if (!is_private(array, tensor) || !look_at(array, &found) || family_of(array) == NULL)
         return 0;
-    PyObject *reason = SLOT(array, of_reason), *data_ptr = PyObject_GetAttr(tensor, words.data_ptr);
+    PyObject *reason = SLOT(array, arrays.of_reason), *data_ptr = PyObject_GetAttr(tensor, words.data_ptr);
     PyObject *taken = reason == NULL || reason == Py_None ? PyObject_CallOneArg(taken_by, dtype) : PyDict_New();
     Elements *elements = (Elements *)elements_type->tp_alloc(elements_type, 0);
     PyObject *window = NULL;
@@ -177,13 +176,11 @@ open_simply(PyObject *array)
 PyObject *
 attach_windows(PyObject *module, PyObject *args)
 {
-    PyObject *letters, *dtype, *letter, *reason, *found[4];
+    PyObject *letters, *dtype, *letter, *found[4];
     PyTypeObject *elements;
     Py_ssize_t at = 0;
-    if (!PyArg_ParseTuple(args, "O!O!OOOOO:attach_windows", &PyType_Type, &elements, &PyDict_Type, &letters, &reason,
-                          &found[0], &found[1], &found[2], &found[3]))
-        return NULL;
-    if ((of_reason = offset_of(reason)) < 0)
+    if (!PyArg_ParseTuple(args, "O!O!OOOO:attach_windows", &PyType_Type, &elements, &PyDict_Type, &letters, &found[0],
+                          &found[1], &found[2], &found[3]))
         return NULL;
     Py_XSETREF(kinds, PyDict_New());
     while (kinds != NULL && PyDict_Next(letters, &at, &dtype, &letter)) {

@@ -2,7 +2,6 @@
  * `npdec._array.ordinary_writes` and the operators say in Python, where one call of torch's is all of it. */
 #include "native.h"
 
-static Py_ssize_t of_reason, of_mirrors, of_origin, of_mixed;
 static PyObject *transformed, *tangents, *level, *transform;
 
 int
@@ -20,13 +19,13 @@ is_followed(void)
 int
 is_free(PyObject *array)
 {
-    PyObject *reason = SLOT(array, of_reason), *family = SLOT(array, arrays.of_family), *found = NULL;
+    PyObject *reason = SLOT(array, arrays.of_reason), *family = SLOT(array, arrays.of_family), *found = NULL;
     if ((reason != NULL && reason != Py_None) || family == NULL)
         return 0;
     if (family != Py_None) {
-        PyObject *mirrors = SLOT(family, of_mirrors);
+        PyObject *mirrors = SLOT(family, families.of_mirrors);
         if (mirrors == NULL || !PyList_CheckExact(mirrors) || PyList_GET_SIZE(mirrors) != 0
-            || SLOT(family, of_origin) != Py_None || SLOT(family, of_mixed) != Py_False)
+            || SLOT(family, families.of_origin) != Py_None || SLOT(family, families.of_mixed) != Py_False)
             return 0;
     }
     if (PyContextVar_Get(transform, NULL, &found) < 0 || found == NULL)
@@ -124,14 +123,10 @@ write_part(PyObject *array, PyObject *key, PyObject *value)
 PyObject *
 attach_writes(PyObject *module, PyObject *args)
 {
-    PyObject *slots[4], *namespace, *is_transformed, *variable;
-    Py_ssize_t *const offsets[4] = {&of_reason, &of_mirrors, &of_origin, &of_mixed};
-    if (!PyArg_ParseTuple(args, "(OOOO)O!OO!:attach_writes", &slots[0], &slots[1], &slots[2], &slots[3], &PyDict_Type,
-                          &namespace, &is_transformed, &PyContextVar_Type, &variable))
+    PyObject *namespace, *is_transformed, *variable;
+    if (!PyArg_ParseTuple(args, "O!OO!:attach_writes", &PyDict_Type, &namespace, &is_transformed, &PyContextVar_Type,
+                          &variable))
         return NULL;
-    for (int i = 0; i < 4; i++)
-        if ((*offsets[i] = offset_of(slots[i])) < 0)
-            return NULL;
     Py_XSETREF(tangents, Py_NewRef(namespace));
     Py_XSETREF(transformed, Py_NewRef(is_transformed));
     Py_XSETREF(transform, Py_NewRef(variable));

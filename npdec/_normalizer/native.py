@@ -64,24 +64,21 @@ def _attach_scalars() -> None:
 
 def _attach_arrays() -> None:
     slots = tuple(vars(NDArrayBase)[name] for name in ("_t", "_d", "_m", "_w", "_ro"))
-    of_families = tuple(vars(Family)[name] for name in ("limit", "most", "origin"))
+    of_families = tuple(vars(Family)[name] for name in ("limit", "most", "origin", "mirrors", "mixed"))
     getters = vars(ArrayMethods)["T"].fget, vars(wrap.ARRAY)["shape"].fget
     taken = _limits(), _promotion.KEPT
     calls.attach_arrays(wrap.ARRAY, torch.Tensor, slots, Family, of_families, vars(_dispatch), getters, *taken)
-    slots = vars(NDArrayBase)["_ro"], *(vars(Family)[name] for name in ("mirrors", "origin", "mixed"))
-    calls.attach_writes(slots, vars(forward_ad), is_transformed, transforms.current)
+    calls.attach_writes(vars(forward_ad), is_transformed, transforms.current)
     sample = sample_array()
     calls.attach_elements(
         ElementAccess.__getitem__,
         ElementAccess.__setitem__,
-        Family,
-        tuple(vars(Family)[name] for name in ("limit", "mirrors", "mixed")),
         torch._C._increment_version,
         NOT_YET,
         calls.references(sample._w),
     )
     of_memory = torch.strided, is_wrapped, torch._C._storage_Use_Count, taken_by
-    calls.attach_windows(calls.Elements, LETTERS, vars(NDArrayBase)["_ro"], *of_memory)
+    calls.attach_windows(calls.Elements, LETTERS, *of_memory)
 
 
 def _limits() -> dict[type, dict[torch.dtype, int]]:
