@@ -24,6 +24,8 @@ from npdec._decomposed.choices import chosen
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._impl import _storage, _util, creation_impl, dtypes_impl, indexing_impl, shape_impl
 from npdec._impl._by_numpy import selected
+from npdec._native import calls
+from npdec._torch.tracing import tracing
 from npdec.exceptions import AbsentDTypeError
 
 __all__ = ["ArrayMethods"]
@@ -225,6 +227,10 @@ class ArrayMethods(DecompositionMixin, BufferMethods, ProtocolMixin):
     def copy(self, /, order: str = "C") -> Any:
         """A copy, in row-major order unless `order` says otherwise."""
         try:
+            if order == "C" and calls is not None and not tracing():
+                made = calls.few_copy(self)
+                if made is not None:
+                    return made
             tensor = self._t
             if order == "C" and type(self) is wrap.ARRAY and type(tensor) is torch.Tensor and tensor.is_contiguous():
                 return wrap.wrap_array(tensor.clone())

@@ -32,10 +32,11 @@ class NDArrayBase(ArrayBase):
     and may be unset. `_ro`: why the array is read-only; `_src`: the array that this copy stands for a view of, and how
     it is made again (or a copy to keep); `_exporter`: whose memory it is, where that is not to be had of the tensor;
     `_pin`: tensors whose address was given away; `_w`: the window through which single elements are read and written
-    (`npdec._array.elements`).
+    (`npdec._array.elements`); `_e`: where the elements of a lazy array lie, which gets its tensor when `_t` or `_m` is
+    asked for (npdec/_native/lazy.c). Nobody else reads `_e`.
     """
 
-    __slots__ = ("__weakref__", "_d", "_exporter", "_m", "_pin", "_ro", "_src", "_t", "_w")
+    __slots__ = ("__weakref__", "_d", "_e", "_exporter", "_m", "_pin", "_ro", "_src", "_t", "_w")
 
     _exporter: Any
     _m: Any

@@ -58,6 +58,12 @@ left_to_python(void)
     return NULL;
 }
 
+PyObject *
+or_none(PyObject *found)
+{
+    return found != NULL || PyErr_Occurred() ? found : Py_NewRef(Py_None);
+}
+
 static int
 is_bound(PyObject *bound)
 {
@@ -127,8 +133,7 @@ names_part(PyObject *tensor, PyObject *key)
     return kind == 1 || (kind == 2 && rank_of(tensor) > named_axes(key));
 }
 
-/* Add an array to those over one memory; 0, or -1 with an error. */
-static int
+int
 join(PyObject *family, PyObject *array)
 {
     PyObject *known = PyWeakref_NewRef(array, NULL);
@@ -188,8 +193,8 @@ view_of(PyObject *array, PyObject *seen)
 PyObject *
 part_of(PyObject *array, PyObject *key)
 {
-    PyObject *tensor = SLOT(array, arrays.of_tensor);
-    int kind = tensor != NULL && Py_IS_TYPE(tensor, arrays.tensor) ? key == Py_None ? 1 : kind_of_key(key) : 0;
+    PyObject *tensor = tensor_of(array);
+    int kind = tensor == NULL ? 0 : key == Py_None ? 1 : kind_of_key(key);
     if (kind == 0 || (kind == 2 && !has_more_axes(array, key)) || !can_join(family_of(array)))
         return left_to_python();
     Py_INCREF(tensor);
@@ -238,9 +243,61 @@ view(PyObject *module, PyObject *const *args, Py_ssize_t count)
 
 /* --- properties --------------------------------------------------------------------------------------------------- */
 
+/* The elements of the lazy array that is the only argument, or NULL. */
+static const Elements *
+only_lazy(PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    if (PyVectorcall_NARGS(nargsf) != 1 || names != NULL || !Py_IS_TYPE(args[0], arrays.type) || is_traced())
+        return NULL;
+    return (const Elements *)SLOT(args[0], arrays.of_elements);
+}
+
+static PyObject *
+rank(PyObject *function, PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    const Elements *elements = only_lazy(args, nargsf, names);
+    return elements == NULL ? go_on(function, args, nargsf, names) : PyLong_FromLong(elements->rank);
+}
+
+static PyObject *
+size(PyObject *function, PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    const Elements *elements = only_lazy(args, nargsf, names);
+    if (elements == NULL)
+        return go_on(function, args, nargsf, names);
+    Py_ssize_t count = 1;
+    for (int axis = 0; axis < elements->rank; axis++)
+        count *= elements->shape[axis];
+    return PyLong_FromSsize_t(count);
+}
+
+static PyObject *
+length(PyObject *function, PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    const Elements *elements = only_lazy(args, nargsf, names);
+    return elements == NULL ? go_on(function, args, nargsf, names) : PyLong_FromSsize_t(elements->shape[0]);
+}
+
+static PyObject *
+shape_of(const Elements *elements)
+{
+    PyObject *shape = PyTuple_New(elements->rank);
+    for (int axis = 0; shape != NULL && axis < elements->rank; axis++) {
+        PyObject *one = PyLong_FromSsize_t(elements->shape[axis]);
+        if (one == NULL)
+            Py_CLEAR(shape);
+        else
+            PyTuple_SET_ITEM(shape, axis, one);
+    }
+    return shape;
+}
+
 static PyObject *
 shape(PyObject *function, PyObject *const *args, size_t nargsf, PyObject *names)
 {
+    const Elements *elements = only_lazy(args, nargsf, names);
+    if (elements != NULL)
+        return shape_of(elements);
     if (PyVectorcall_NARGS(nargsf) == 1 && names == NULL && Py_IS_TYPE(args[0], arrays.type) && !is_traced()) {
         PyObject *tensor = SLOT(args[0], arrays.of_tensor);
         if (tensor != NULL && Py_IS_TYPE(tensor, arrays.tensor)) {
@@ -264,9 +321,20 @@ shape(PyObject *function, PyObject *const *args, size_t nargsf, PyObject *names)
 static PyObject *
 transposed(PyObject *function, PyObject *const *args, size_t nargsf, PyObject *names)
 {
-    PyObject *tensor = PyVectorcall_NARGS(nargsf) == 1 && names == NULL && Py_IS_TYPE(args[0], arrays.type)
-                     ? SLOT(args[0], arrays.of_tensor) : NULL;
-    if (tensor != NULL && Py_IS_TYPE(tensor, arrays.tensor) && !is_traced()) {
+    int is_array = PyVectorcall_NARGS(nargsf) == 1 && names == NULL && Py_IS_TYPE(args[0], arrays.type);
+    if (is_array && !is_traced() && !is_seen_by_torch() && hold(args[0])) {
+        const Elements *all = (const Elements *)SLOT(args[0], arrays.of_elements);
+        Elements part;
+        memcpy((void *)&part, (const void *)all, offsetof(Elements, of));
+        for (int axis = 0; axis < all->rank; axis++) {
+            part.shape[axis] = all->shape[all->rank - 1 - axis];
+            part.strides[axis] = all->strides[all->rank - 1 - axis];
+        }
+        part.is_whole = 0;
+        return lazy_view(args[0], &part);
+    }
+    PyObject *tensor = is_array && !PyErr_Occurred() ? tensor_of(args[0]) : NULL;
+    if (tensor != NULL && !is_traced()) {
         Py_INCREF(tensor);
         PyObject *seen = PyObject_CallMethodNoArgs(tensor, words.t); /* of two axes at most, else it raises */
         Py_DECREF(tensor);
@@ -286,20 +354,23 @@ static const struct {
     {&words.untyped_storage, "untyped_storage"}, {&words.cdata, "_cdata"}, {&words.data_ptr, "data_ptr"},
     {&words.stride, "stride"}, {&words.clone, "clone"}, {&words.layout, "layout"}, {&words.is_neg, "is_neg"},
     {&words.is_conj, "is_conj"}, {&words.is_inference, "is_inference"}, {&words.nbytes, "nbytes"},
-    {&words.storage_offset, "storage_offset"}, {&words.base, "_base"}, {&words.item, "item"}};
+    {&words.storage_offset, "storage_offset"}, {&words.base, "_base"}, {&words.item, "item"},
+    {&words.as_strided, "as_strided"}};
 
 PyObject *
 attach_arrays(PyObject *module, PyObject *args)
 {
     PyTypeObject *array, *tensor, *family;
-    PyObject *slots[10], *namespace, *getters[2], *greatest, *numbers;
+    static const vectorcallfunc ordinary[5] = {transposed, shape, rank, size, length};
+    PyObject *slots[10], *namespace, *getters[5], *greatest, *numbers;
     Py_ssize_t *const offsets[10] = {
         &arrays.of_tensor, &arrays.of_dtype, &arrays.of_family, &arrays.of_window, &arrays.of_reason,
         &families.of_limit, &families.of_most, &families.of_origin, &families.of_mirrors, &families.of_mixed};
-    if (!PyArg_ParseTuple(args, "O!O!(OOOOO)O!(OOOOO)O!(OO)O!O!:attach_arrays", &PyType_Type, &array, &PyType_Type,
+    if (!PyArg_ParseTuple(args, "O!O!(OOOOO)O!(OOOOO)O!(OOOOO)O!O!:attach_arrays", &PyType_Type, &array, &PyType_Type,
                           &tensor, &slots[0], &slots[1], &slots[2], &slots[3], &slots[4], &PyType_Type, &family,
                           &slots[5], &slots[6], &slots[7], &slots[8], &slots[9], &PyDict_Type, &namespace,
-                          &getters[0], &getters[1], &PyDict_Type, &greatest, &PyDict_Type, &numbers))
+                          &getters[0], &getters[1], &getters[2], &getters[3], &getters[4],
+                          &PyDict_Type, &greatest, &PyDict_Type, &numbers))
         return NULL;
     for (int i = 0; i < 10; i++)
         if ((*offsets[i] = offset_of(slots[i])) < 0)
@@ -313,7 +384,8 @@ attach_arrays(PyObject *module, PyObject *args)
     Py_XSETREF(kept, Py_NewRef(numbers));
     for (size_t i = 0; i < sizeof(WORDS) / sizeof(*WORDS); i++)
         Py_XSETREF(*WORDS[i].word, PyUnicode_InternFromString(WORDS[i].name));
-    if (stand_before(getters[0], transposed) < 0 || stand_before(getters[1], shape) < 0)
-        return NULL;
+    for (int i = 0; i < 5; i++)
+        if (stand_before(getters[i], ordinary[i]) < 0)
+            return NULL;
     Py_RETURN_NONE;
 }

@@ -16,6 +16,9 @@ typedef struct {
     Py_ssize_t most;   /* from how many elements on they are many */
     int skipped;       /* 1 where the ufunc itself is the first argument */
     int reduces;       /* 1 where the result may have no axes, whatever the operands have */
+    const Loops *few;  /* what computes few elements, or NULL */
+    int is_turned;     /* 1 of a reflected operator */
+    int is_power;      /* 1 where that computes squares alone */
 } Call;
 
 #define PLACES 1024
@@ -42,15 +45,6 @@ is_for_torch(const Call *call, PyObject *tensor, PyObject *dtype)
     Py_ssize_t size = found == NULL ? call->most : PyLong_AsSsize_t(found);
     Py_XDECREF(found);
     return size < call->most;
-}
-
-/* The tensor of an array that carries nothing, borrowed, or NULL. What may run Python, or lets other threads run, as
- * torch does while it computes, may give the array another one: whoever calls such things holds it. */
-static PyObject *
-tensor_of(PyObject *array)
-{
-    PyObject *tensor = SLOT(array, arrays.of_tensor);
-    return tensor != NULL && Py_IS_TYPE(tensor, arrays.tensor) ? tensor : NULL;
 }
 
 /* What torch computes of two operands. */
@@ -99,12 +93,17 @@ wrapped(const Call *call, PyObject *of, PyObject *dtype, PyObject *result)
 static PyObject *
 of_one(const Call *call, PyObject *x)
 {
-    PyObject *tensor = Py_IS_TYPE(x, arrays.type) ? tensor_of(x) : NULL, *dtype;
-    if (tensor == NULL || PySet_Contains(call->dtypes, dtype = SLOT(x, arrays.of_dtype)) <= 0
-        || !is_for_torch(call, tensor, dtype))
+    PyObject *dtype = Py_IS_TYPE(x, arrays.type) ? SLOT(x, arrays.of_dtype) : NULL, *found = NULL;
+    if (dtype == NULL || PySet_Contains(call->dtypes, dtype) <= 0)
         return left_to_python();
-    Py_INCREF(tensor);
-    PyObject *found = PyObject_CallOneArg(call->torch, tensor);
+    Reading reading;
+    PyObject *tensor = read_tensor(x, &reading);
+    if (tensor == NULL)
+        return left_to_python();
+    if (is_for_torch(call, tensor, dtype))
+        found = PyObject_CallOneArg(call->torch, tensor);
+    if (!has_read(&reading, found))
+        Py_CLEAR(found);
     Py_DECREF(tensor);
     return wrapped(call, x, dtype, found);
 }
@@ -112,11 +111,22 @@ of_one(const Call *call, PyObject *x)
 static PyObject *
 of_two(const Call *call, PyObject *x, PyObject *y)
 {
-    PyObject *a = tensor_of(x), *b = tensor_of(y), *dtype = SLOT(x, arrays.of_dtype);
-    if (a == NULL || b == NULL || dtype != SLOT(y, arrays.of_dtype) || PySet_Contains(call->dtypes, dtype) <= 0
-        || !is_for_torch(call, a, dtype))
+    PyObject *dtype = SLOT(x, arrays.of_dtype), *found = NULL;
+    if (dtype != SLOT(y, arrays.of_dtype) || PySet_Contains(call->dtypes, dtype) <= 0)
         return left_to_python();
-    return wrapped(call, x, dtype, computed(call, a, b));
+    Reading readings[2];
+    PyObject *a = read_tensor(x, &readings[0]), *b = a == NULL ? NULL : read_tensor(y, &readings[1]);
+    if (b != NULL) {
+        if (is_for_torch(call, a, dtype))
+            found = computed(call, a, b);
+        if (!has_read(&readings[0], found) | !has_read(&readings[1], found))
+            Py_CLEAR(found);
+        Py_DECREF(b);
+    }
+    else if (a != NULL)
+        has_read(&readings[0], NULL);
+    Py_XDECREF(a);
+    return b == NULL ? left_to_python() : wrapped(call, x, dtype, found);
 }
 
 static PyObject *
@@ -188,7 +198,10 @@ unary(PyObject *function, PyObject *const *args, size_t nargsf, PyObject *names)
 {
     const Call *call = place_of(function);
     if (PyVectorcall_NARGS(nargsf) == call->skipped + 1 && names == NULL && !is_traced()) {
-        PyObject *found = of_one(call, args[call->skipped]);
+        PyObject *x = args[call->skipped];
+        PyObject *found = call->few != NULL && Py_IS_TYPE(x, arrays.type) ? few_of_one(call->few, x) : NULL;
+        if (found == NULL && !PyErr_Occurred())
+            found = of_one(call, x);
         if (found != NULL || PyErr_Occurred())
             return found;
     }
@@ -202,13 +215,28 @@ binary(PyObject *function, PyObject *const *args, size_t nargsf, PyObject *names
     if (PyVectorcall_NARGS(nargsf) == call->skipped + 2 && names == NULL && !is_traced()) {
         PyObject *x = args[call->skipped], *y = args[call->skipped + 1], *found = NULL;
         int is_first = Py_IS_TYPE(x, arrays.type), is_second = Py_IS_TYPE(y, arrays.type);
+        if (!is_first && !call->skipped && kind_of_type(Py_TYPE(x)) < 0)
+            is_second = 0; /* an operator needs its owner */
+        if (call->few != NULL && !call->is_power && call->skipped && !is_first && !is_second)
+            found = few_of_scalars(call->few, x, y);
+        if (call->few != NULL && (is_first || is_second)) {
+            if (call->is_power)
+                found = is_first && PyLong_CheckExact(y) && PyLong_AsLong(y) == 2 ? few_of_one(call->few, x) : NULL;
+            else if (call->apart != NULL)
+                found = few_in_place(call->few, x, y);
+            else
+                found = few_of_two(call->few, x, y, call->is_turned);
+            PyErr_Occurred() ? (void)left_to_python() : (void)0;
+        }
+        if (found != NULL || PyErr_Occurred())
+            return found;
         if (call->apart != NULL)
             found = is_first ? in_place(call, x, y) : NULL;
         else if (is_first && is_second)
             found = of_two(call, x, y);
         else if (is_first)
             found = beside(call, x, y, 0);
-        else if (is_second && (call->skipped || kind_of_type(Py_TYPE(x)) >= 0)) /* an operator needs its owner */
+        else if (is_second)
             found = beside(call, y, x, 1);
         if (found != NULL || PyErr_Occurred())
             return found;
@@ -249,6 +277,11 @@ attach_call(PyObject *module, PyObject *args)
     call->devices = named(names, "devices");
     call->apart = named(names, "apart");
     call->wrap = named(names, "wrap");
+    PyObject *name = PyDict_GetItemString(names, "few");
+    const char *stem = name == NULL || name == Py_None ? NULL : PyUnicode_AsUTF8(name);
+    call->is_power = stem != NULL && strcmp(stem, "power") == 0;
+    call->few = stem == NULL || arrays.of_elements == 0 ? NULL : loops_of(call->is_power ? "square" : stem);
+    call->is_turned = PyDict_GetItemString(names, "turned") == Py_True;
     call->skipped = skipped;
     call->reduces = PyDict_GetItemString(names, "reduces") != NULL;
     call->most = PyLong_AsSsize_t(PyDict_GetItemString(names, "most"));

@@ -8,21 +8,6 @@ static Py_ssize_t unshared;                           /* references to a tensor 
 
 /* --- the numbers in memory ---------------------------------------------------------------------------------------- */
 
-/* One element, as C has it. In memory it may lie at any address: of what `np.frombuffer` looks at, at odd ones. */
-typedef union {
-    signed char int8;
-    short int16;
-    int int32;
-    long long int64;
-    unsigned char uint8;
-    unsigned short uint16;
-    unsigned int uint32;
-    unsigned long long uint64;
-    char float16[2];
-    float float32, complex64[2];
-    double float64, complex128[2];
-} Element;
-
 PyObject *
 number_at(const Elements *elements, const char *place)
 {
@@ -46,8 +31,7 @@ number_at(const Elements *elements, const char *place)
     }
 }
 
-/* A number as an element; 0, without an error, where the dtype has none for it. */
-static int
+int
 as_element(int kind, PyObject *number, Element *at)
 {
     if (kind == BOOL) {
@@ -104,8 +88,7 @@ as_element(int kind, PyObject *number, Element *at)
 
 /* --- the element that a key names --------------------------------------------------------------------------------- */
 
-/* The index that a Python int or an integer scalar is; 0 where it is neither. */
-static inline int
+int
 as_index(PyObject *key, Py_ssize_t *index)
 {
     if (!PyLong_CheckExact(key)) {
@@ -164,7 +147,8 @@ write_number(PyObject *self, PyObject *key, PyObject *number)
 }
 
 static PyType_Slot elements_slots[] = {
-    {Py_tp_new, make_elements}, {Py_mp_subscript, read_number}, {Py_mp_ass_subscript, write_number}, {0, NULL}};
+    {Py_tp_new, make_elements}, {Py_tp_dealloc, free_elements}, {Py_mp_subscript, read_number},
+    {Py_mp_ass_subscript, write_number}, {0, NULL}};
 PyType_Spec elements_spec = {"npdec._native._calls.Elements", sizeof(Elements), 0, Py_TPFLAGS_DEFAULT, elements_slots};
 
 /* A reference to the window of an array, a tuple as `npdec._array.elements` makes it, if it is open: NULL if not. Its
@@ -234,11 +218,30 @@ read_element(PyObject *array, PyObject *key)
     return found;
 }
 
+/* The part, or the element, that a key chooses of an array that is lazy or can be; NULL where that is Python's. */
+static PyObject *
+read_part(PyObject *array, PyObject *key)
+{
+    Elements part;
+    int kind = key == Py_None ? 1 : kind_of_key(key);
+    if ((kind == 0 && !is_of_integers(key)) || is_seen_by_torch() || !hold(array))
+        return NULL;
+    kind = part_by((const Elements *)SLOT(array, arrays.of_elements), key, &part);
+    if (kind == 2)
+        return scalar_of(part.kind, number_at(&part, part.memory));
+    return kind ? lazy_view(array, &part) : NULL;
+}
+
 static PyObject *
 getitem(PyObject *function, PyObject *const *args, size_t nargsf, PyObject *names)
 {
     if (PyVectorcall_NARGS(nargsf) == 2 && names == NULL && Py_IS_TYPE(args[0], arrays.type) && !is_traced()) {
-        PyObject *key = args[1], *found = is_of_integers(key) ? read_element(args[0], key) : NULL;
+        PyObject *key = args[1], *found = NULL;
+        int has_tensor = SLOT(args[0], arrays.of_elements) == NULL;
+        if (has_tensor && is_of_integers(key))
+            found = read_element(args[0], key);
+        if (found == NULL && !PyErr_Occurred())
+            found = Py_IS_TYPE(key, arrays.type) ? few_chosen(args[0], key) : read_part(args[0], key);
         if (found == NULL && !PyErr_Occurred())
             found = part_of(args[0], key);
         if (found != NULL || PyErr_Occurred())
@@ -260,16 +263,12 @@ is_alone(PyObject *family)
         && PyList_GET_SIZE(mirrors) == 0;
 }
 
-/* 1 where the number is written, 0 where that is left to Python, -1 where an error was raised. */
+/* A value as an element of a kind, of those that arrays of it take: 0 where that is left to Python, -1 for an error. */
 static int
-write_into(PyObject *window, const Elements *elements, PyObject *key, PyObject *value)
+taken_as(int kind, PyObject *taken, PyObject *value, Element *element)
 {
-    Element element;
-    char *place = place_of(elements, key);
-    PyObject *more = PyTuple_GET_ITEM(window, 6), *taken = PyTuple_GET_ITEM(more, 0);
-    if (place == NULL || !PyDict_CheckExact(taken) || Py_TYPE(Py_TYPE(value))->tp_hash != PyType_Type.tp_hash)
-        return 0;
-    int kind = elements->kind;
+    if (taken == NULL || !PyDict_CheckExact(taken) || Py_TYPE(Py_TYPE(value))->tp_hash != PyType_Type.tp_hash)
+        return PyErr_Occurred() ? -1 : 0;
     PyObject *is_scalar = PyDict_GetItemWithError(taken, (PyObject *)Py_TYPE(value));
     if (is_scalar == NULL)
         return PyErr_Occurred() ? -1 : 0;
@@ -281,8 +280,19 @@ write_into(PyObject *window, const Elements *elements, PyObject *key, PyObject *
     }
     if ((kind == FLOAT16 || kind == FLOAT32 || kind == COMPLEX64) && is_watching())
         return 0;
-    if (!as_element(kind, value, &element))
-        return 0;
+    return as_element(kind, value, element);
+}
+
+/* 1 where the number is written, 0 where that is left to Python, -1 where an error was raised. */
+static int
+write_into(PyObject *window, const Elements *elements, PyObject *key, PyObject *value)
+{
+    Element element;
+    char *place = place_of(elements, key);
+    PyObject *more = PyTuple_GET_ITEM(window, 6);
+    int is = place == NULL ? 0 : taken_as(elements->kind, PyTuple_GET_ITEM(more, 0), value, &element);
+    if (is <= 0)
+        return is;
     PyObject *own = PyTuple_GET_ITEM(more, 1); /* autograd is told by the version of the tensor */
     PyObject *done = PyObject_CallOneArg(increment_version, own);
     if (done == NULL)
@@ -307,12 +317,36 @@ write_element(PyObject *array, PyObject *key, PyObject *value)
     return done;
 }
 
+/* As `write_into`, of a lazy array, of which the key may choose a part. */
+static int
+write_lazy(PyObject *array, PyObject *key, PyObject *value)
+{
+    Elements part;
+    Element element;
+    int kind = key == Py_None ? 1 : kind_of_key(key);
+    if ((kind == 0 && !is_of_integers(key)) || is_seen_by_torch() || !can_write(array) || !hold(array))
+        return 0;
+    kind = part_by((const Elements *)SLOT(array, arrays.of_elements), key, &part);
+    if (kind == 1)
+        return few_written(array, &part, value);
+    int is = kind == 0 ? 0 : taken_as(part.kind, taken_in(part.kind), value, &element);
+    if (is > 0) {
+        written(array);
+        memcpy(part.memory, &element, (size_t)part.itemsize);
+    }
+    return is;
+}
+
 static PyObject *
 setitem(PyObject *function, PyObject *const *args, size_t nargsf, PyObject *names)
 {
     if (PyVectorcall_NARGS(nargsf) == 3 && names == NULL && Py_IS_TYPE(args[0], arrays.type) && !is_traced()) {
-        int done = is_of_integers(args[1]) ? write_element(args[0], args[1], args[2]) : 0;
-        if (!done)
+        int done = 0, has_tensor = SLOT(args[0], arrays.of_elements) == NULL;
+        if (has_tensor && is_of_integers(args[1]))
+            done = write_element(args[0], args[1], args[2]);
+        if (!done && !PyErr_Occurred())
+            done = write_lazy(args[0], args[1], args[2]);
+        if (!done && !PyErr_Occurred())
             done = write_part(args[0], args[1], args[2]);
         if (done)
             return done < 0 ? NULL : Py_NewRef(Py_None);

@@ -55,7 +55,8 @@ static PyMethodDef methods[] = {
      "attach_operator(function, stem, reflected, operator of arrays with the operands exchanged, or None)"},
     {"attach_arrays", attach_arrays, METH_VARARGS,
      "attach_arrays(class of arrays, torch.Tensor, slots `_t _d _m _w _ro`, class of families, slots "
-     "`limit most origin mirrors mixed` of these, namespace with `_is_in_torch_dispatch_mode`, getters of `T shape`, "
+     "`limit most origin mirrors mixed` of these, namespace with `_is_in_torch_dispatch_mode`, functions of "
+     "`T shape ndim size __len__`, "
      "{float or int: {dtype: limit of the numbers that are taken}}, {dtype: {number: tensor}})"},
     {"attach_writes", attach_writes, METH_VARARGS,
      "attach_writes(namespace with `_current_level`, is_transformed, ContextVar of transforms)"},
@@ -67,6 +68,22 @@ static PyMethodDef methods[] = {
      "dtype take)"},
     {"attach_call", attach_call, METH_VARARGS,
      "attach_call(function, number of operands, {name of what the function uses: what that is})"},
+    {"attach_lazy", attach_lazy, METH_VARARGS,
+     "attach_lazy(capsule of DLPack's C interface, slot `_e`, class that has it, a tensor that is a view of another, "
+     "namespace with `_is_profiler_enabled`, (use count of a storage, increment_version, number of modes of functions, "
+     "is_inference_mode_enabled, is_transformed, is_grad_enabled, what calls a function with none of these))"},
+    {"attach_few", attach_few, METH_O, "attach_few({letters of two dtypes: letter of what they promote to})"},
+    {"settled", settled, METH_O, "Make the tensor of a lazy array, and of all over the same memory."},
+    {"attach_creation", attach_creation, METH_O, "attach_creation(namespace with `used`)"},
+    {"few_zeros", (PyCFunction)(void (*)(void))few_zeros, METH_FASTCALL, "np.zeros(shape, dtype), or None."},
+    {"few_ones", (PyCFunction)(void (*)(void))few_ones, METH_FASTCALL, "np.ones(shape, dtype), or None."},
+    {"few_empty", (PyCFunction)(void (*)(void))few_empty, METH_FASTCALL, "np.empty(shape, dtype), or None."},
+    {"few_zeros_like", few_zeros_like, METH_O, "np.zeros_like(a), or None."},
+    {"few_ones_like", few_ones_like, METH_O, "np.ones_like(a), or None."},
+    {"few_empty_like", few_empty_like, METH_O, "np.empty_like(prototype), or None."},
+    {"few_copy", few_copy, METH_O, "np.copy(a), or None."},
+    {"few_where", (PyCFunction)(void (*)(void))few_where, METH_FASTCALL, "np.where(condition, x, y), or None."},
+    {"few_arange", few_arange, METH_O, "np.arange(stop), or None."},
     {"references", references, METH_O, "The references to a tensor that is given in a tuple."},
     {NULL, NULL, 0, NULL},
 };

@@ -4,9 +4,10 @@
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
+#include <stddef.h>
 
 /* Counts the changes of what `attach_...` take, as `npdec/_native/__init__.py` does. */
-#define INTERFACE 2
+#define INTERFACE 3
 
 /* The dtypes that a Python number holds. */
 enum kind { BOOL, INT8, INT16, INT32, INT64, UINT8, UINT16, UINT32, UINT64, FLOAT16, FLOAT32, FLOAT64, COMPLEX64,
@@ -38,7 +39,7 @@ PyObject *attach_operator(PyObject *module, PyObject *args);
 /* arrays.c */
 extern struct arrays {
     PyTypeObject *type, *tensor;                      /* of arrays, and of tensors that carry nothing */
-    Py_ssize_t of_tensor, of_dtype, of_family, of_window, of_reason; /* the slots of arrays */
+    Py_ssize_t of_tensor, of_dtype, of_family, of_window, of_reason, of_elements; /* the slots of arrays */
 } arrays;
 extern struct families {                              /* those of arrays over one memory */
     PyTypeObject *type;
@@ -47,13 +48,14 @@ extern struct families {                              /* those of arrays over on
 extern struct words {                                 /* attributes of torch's tensors, interned */
     PyObject *dim, *t, *numel, *dtype, *is_cpu, *requires_grad, *is_contiguous, *untyped_storage, *cdata, *data_ptr,
         *shape, *stride, *clone, *layout, *is_neg, *is_conj, *is_inference, *storage_offset, *nbytes, *base,
-        *item;
+        *item, *as_strided;
 } words;
 int is_true_of(PyObject *tensor, PyObject *word);     /* whether an attribute is True; 0 for an error, too */
 int is_true_by(PyObject *tensor, PyObject *word);     /* the same of a method */
 int is_followed(void);                                /* whether torch.func or a tangent follows; 1 for an error */
 int is_in_mode(void);                                 /* whether a mode of torch looks at all that is computed */
 PyObject *array_of(PyObject *tensor, PyObject *dtype); /* a new array that has axes; steals the tensor */
+int join(PyObject *family, PyObject *array);          /* add it to those over one memory; 0, or -1 with an error */
 PyObject *family_of(PyObject *array);                 /* made if there is none, borrowed; NULL where that is Python's */
 PyObject *view_of(PyObject *array, PyObject *seen);   /* over a tensor, which is stolen; as the next */
 int kind_of_key(PyObject *key);                       /* 1: it gives a view, 2: perhaps an element, 0: another */
@@ -61,12 +63,15 @@ PyObject *part_of(PyObject *array, PyObject *key);    /* the view that a key cho
 PyObject *kept_number(PyObject *number, PyObject *dtype); /* the tensor that is kept of it, borrowed, or NULL */
 long rank_of(PyObject *tensor);                       /* 0 or less for an error, too */
 int names_part(PyObject *tensor, PyObject *key);      /* whether a key names more than one element; 0 for other keys */
+PyObject *or_none(PyObject *found);                    /* None for NULL without an error */
 PyObject *left_to_python(void);                       /* NULL, with no error but an interrupt: Python meets it again */
 PyObject *view(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *attach_arrays(PyObject *module, PyObject *args);
 
 /* writes.c */
-int is_free(PyObject *array);                         /* whether a write into its tensor is all; 0 for an error, too */
+int is_free(PyObject *array);                         /* whether a write into its memory is all; 0 for an error, too */
+int can_write(PyObject *array);                       /* the same, where its elements are plain numbers on the host */
+int tell(PyObject *array);                            /* says that it is written now; 0, or -1 with an error */
 PyObject *written_tensor(PyObject *array);            /* its tensor, if it has no graph, borrowed, or NULL */
 int are_apart(PyObject *a, PyObject *b);              /* whether two tensors have memory of their own each */
 int write_part(PyObject *array, PyObject *key, PyObject *value);
@@ -77,23 +82,106 @@ PyObject *attach_call(PyObject *module, PyObject *args);
 
 /* windows.c */
 #define MOST_AXES 8 /* of arrays with more, elements are Python's */
-typedef struct {
+typedef struct elements {
     PyObject_HEAD
     char *memory;
-    int kind, rank;
+    int kind, rank, is_whole;                         /* of a lazy array: whether it has all of its memory */
     Py_ssize_t itemsize, shape[MOST_AXES], strides[MOST_AXES]; /* the strides in bytes */
+    struct memory *of;                                /* what a lazy array shares with others; else NULL */
+    PyObject *array;                                  /* the lazy array, which holds these elements */
+    struct elements *next, *before;
 } Elements;
 extern PyTypeObject *elements_type;
+extern const Py_ssize_t SIZES[KINDS];
 int kind_of_dtype(PyObject *dtype);                   /* or -1 */
+PyObject *dtype_of_kind(int kind);                    /* borrowed */
+Elements *new_elements(const Elements *like);
+PyObject *taken_in(int kind);                         /* what arrays of a kind take, borrowed: `taken_by` */
 PyObject *make_elements(PyTypeObject *type, PyObject *args, PyObject *keywords);
 int look_at(PyObject *array, Elements *elements);     /* where they lie now; 0 where not just in memory */
 int open_simply(PyObject *array);                     /* open the window of one that has its memory alone; 0 if not */
 PyObject *attach_windows(PyObject *module, PyObject *args);
 
+/* lazy.c */
+PyObject *new_lazy(Elements *whole);                  /* a lazy array of a shape and kind; the rest is filled in */
+PyObject *lazy_view(PyObject *array, const Elements *part); /* of a lazy array */
+int settle(PyObject *array);                          /* make the tensors of a lazy array and all over its memory */
+PyObject *tensor_of(PyObject *array);                 /* borrowed, if it carries nothing; else NULL */
+typedef struct {
+    struct memory *memory;
+    char *lent;
+} Reading;
+PyObject *read_tensor(PyObject *array, Reading *reading); /* the same, to be read only while a function of torch runs */
+int has_read(Reading *reading, PyObject *result); /* 0 where the result looks at what was lent */
+int tell_of_write(PyObject *tensor);                  /* for autograd; 0, or -1 with an error */
+int is_seen_by_torch(void);                           /* whether a mode, a transform or the profiler follows */
+int elements_of(PyObject *array, Elements *here, const Elements **found); /* where few lie; 0 where that is Python's */
+int hold(PyObject *array);                            /* make an array lazy that has a tensor for itself; 0 where not */
+void written(PyObject *array);                        /* says that a lazy array was */
+void free_elements(Elements *elements);
+PyObject *settled(PyObject *module, PyObject *array);
+PyObject *attach_lazy(PyObject *module, PyObject *args);
+
+/* loops.c */
+#define SAME -1
+typedef void Inner(char *to, const char *a, const char *b, Py_ssize_t count, const Py_ssize_t *strides);
+typedef struct {
+    const char *name;
+    int result;                                       /* its kind, or SAME */
+    Inner *of[KINDS];
+    Inner *unless[2];                                 /* of floats and doubles: marks where torch decides, or NULL */
+} Loops;
+const Loops *loops_of(const char *name);              /* NULL where there are none */
+
+/* few.c */
+#define FEW 2048                                      /* of more elements torch computes sooner */
+PyObject *few_of_one(const Loops *loops, PyObject *x);
+PyObject *few_of_two(const Loops *loops, PyObject *x, PyObject *y, int is_turned);
+PyObject *few_of_scalars(const Loops *loops, PyObject *x, PyObject *y);
+PyObject *few_where(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *few_in_place(const Loops *loops, PyObject *x, PyObject *y);
+int few_written(PyObject *array, const Elements *to, PyObject *value); /* 1: it is done, 0: that is Python's */
+PyObject *attach_few(PyObject *module, PyObject *table);
+
+int is_in_order(const Elements *elements);            /* whether the axes of a result would be in theirs */
+
+/* creation.c */
+PyObject *few_zeros(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *few_ones(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *few_empty(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *few_zeros_like(PyObject *module, PyObject *array);
+PyObject *few_ones_like(PyObject *module, PyObject *array);
+PyObject *few_empty_like(PyObject *module, PyObject *array);
+PyObject *few_copy(PyObject *module, PyObject *array);
+PyObject *few_arange(PyObject *module, PyObject *stop);
+PyObject *attach_creation(PyObject *module, PyObject *namespace);
+
+/* choice.c */
+PyObject *few_chosen(PyObject *array, PyObject *key); /* what an array of indices or a mask chooses, or NULL */
+
+/* parts.c */
+int part_by(const Elements *whole, PyObject *key, Elements *part); /* 1: a view, 2: an element, 0: that is Python's */
+
 /* iteration.c */
 extern PyType_Spec iterator_spec;
 
 /* elements.c */
+/* One element, as C has it. In memory it may lie at any address: of what `np.frombuffer` looks at, at odd ones. */
+typedef union {
+    signed char int8;
+    short int16;
+    int int32;
+    long long int64;
+    unsigned char uint8;
+    unsigned short uint16;
+    unsigned int uint32;
+    unsigned long long uint64;
+    char float16[2];
+    float float32, complex64[2];
+    double float64, complex128[2];
+} Element;
+int as_element(int kind, PyObject *number, Element *at); /* 0, without an error, where the dtype has none for it */
+int as_index(PyObject *key, Py_ssize_t *index);       /* of an int or an integer scalar; 0 where it is neither */
 PyObject *number_at(const Elements *elements, const char *place); /* the Python number that lies there */
 PyObject *attach_elements(PyObject *module, PyObject *args);
 PyObject *references(PyObject *module, PyObject *sample);

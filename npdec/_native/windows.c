@@ -2,10 +2,11 @@
  * `npdec._array.elements` says in Python of an array that has its memory alone. */
 #include "native.h"
 
-static const Py_ssize_t SIZES[KINDS] = {1, 1, 2, 4, 8, 1, 2, 4, 8, 2, 4, 8, 8, 16};
+const Py_ssize_t SIZES[KINDS] = {1, 1, 2, 4, 8, 1, 2, 4, 8, 2, 4, 8, 8, 16};
 
 PyTypeObject *elements_type;
-static PyObject *kinds;       /* {dtype: kind} */
+static PyObject *taken[KINDS]; /* by dtype: what `taken_by` says */
+static PyObject *dtypes[KINDS];
 static PyObject *strided;     /* torch.strided */
 static PyObject *is_wrapped;  /* whether a tensor stands for another within torch.func */
 static PyObject *use_count;   /* of the address of a storage: how many hold it */
@@ -100,8 +101,28 @@ is_there(PyObject *tensor, Py_ssize_t reach, Py_ssize_t itemsize)
 int
 kind_of_dtype(PyObject *dtype)
 {
-    PyObject *known = PyDict_GetItemWithError(kinds, dtype);
-    return known == NULL ? -1 : (int)PyLong_AsLong(known);
+    for (int kind = KINDS; kind-- > 0;) /* the floats come first */
+        if (dtypes[kind] == dtype)
+            return kind;
+    return -1;
+}
+
+PyObject *
+dtype_of_kind(int kind)
+{
+    return dtypes[kind];
+}
+
+Elements *
+new_elements(const Elements *like)
+{
+    Elements *elements = (Elements *)elements_type->tp_alloc(elements_type, 0);
+    if (elements != NULL) {
+        PyObject head = elements->ob_base;
+        memcpy((void *)elements, (const void *)like, offsetof(Elements, of));
+        elements->ob_base = head;
+    }
+    return elements;
 }
 
 int
@@ -146,21 +167,26 @@ is_private(PyObject *array, PyObject *tensor)
     return is;
 }
 
+PyObject *
+taken_in(int kind)
+{
+    if (taken[kind] == NULL)
+        taken[kind] = PyObject_CallOneArg(taken_by, dtypes[kind]);
+    return taken[kind];
+}
+
 int
 open_simply(PyObject *array)
 {
-    PyObject *tensor = SLOT(array, arrays.of_tensor), *dtype = SLOT(array, arrays.of_dtype);
+    PyObject *tensor = SLOT(array, arrays.of_tensor);
     Elements found;
     if (!is_private(array, tensor) || !look_at(array, &found) || family_of(array) == NULL)
         return 0;
     PyObject *reason = SLOT(array, arrays.of_reason), *data_ptr = PyObject_GetAttr(tensor, words.data_ptr);
-    PyObject *taken = reason == NULL || reason == Py_None ? PyObject_CallOneArg(taken_by, dtype) : PyDict_New();
-    Elements *elements = (Elements *)elements_type->tp_alloc(elements_type, 0);
+    PyObject *taken = reason == NULL || reason == Py_None ? Py_XNewRef(taken_in(found.kind)) : PyDict_New();
+    Elements *elements = new_elements(&found);
     PyObject *window = NULL;
     if (data_ptr != NULL && taken != NULL && elements != NULL) {
-        PyObject head = elements->ob_base;
-        *elements = found;
-        elements->ob_base = head;
         window = Py_BuildValue("OONOOi(O(O))", tensor, data_ptr, PyLong_FromVoidPtr(found.memory), elements,
                                type_of_kind(found.kind), found.rank, taken, tensor);
     }
@@ -182,14 +208,12 @@ attach_windows(PyObject *module, PyObject *args)
     if (!PyArg_ParseTuple(args, "O!O!OOOO:attach_windows", &PyType_Type, &elements, &PyDict_Type, &letters, &found[0],
                           &found[1], &found[2], &found[3]))
         return NULL;
-    Py_XSETREF(kinds, PyDict_New());
-    while (kinds != NULL && PyDict_Next(letters, &at, &dtype, &letter)) {
+    while (PyDict_Next(letters, &at, &dtype, &letter)) {
         const char *name = PyUnicode_AsUTF8(letter);
         int kind = name == NULL ? -1 : kind_of_letter(name);
-        PyObject *number = kind < 0 ? NULL : PyLong_FromLong(kind);
-        if (number == NULL || PyDict_SetItem(kinds, dtype, number) < 0)
+        if (kind < 0)
             return NULL;
-        Py_DECREF(number);
+        Py_XSETREF(dtypes[kind], Py_NewRef(dtype));
     }
     Py_XSETREF(elements_type, (PyTypeObject *)Py_NewRef(elements));
     Py_XSETREF(strided, Py_NewRef(found[0]));

@@ -38,9 +38,23 @@ is_free(PyObject *array)
 PyObject *
 written_tensor(PyObject *array)
 {
-    PyObject *tensor = SLOT(array, arrays.of_tensor);
-    int is_plain = tensor != NULL && Py_IS_TYPE(tensor, arrays.tensor);
-    return is_plain && !is_true_of(tensor, words.requires_grad) ? tensor : NULL;
+    PyObject *tensor = tensor_of(array);
+    return tensor != NULL && !is_true_of(tensor, words.requires_grad) ? tensor : NULL;
+}
+
+int
+can_write(PyObject *array)
+{
+    return Py_IS_TYPE(array, arrays.type) && is_free(array);
+}
+
+int
+tell(PyObject *array)
+{
+    if (SLOT(array, arrays.of_elements) == NULL)
+        return tell_of_write(SLOT(array, arrays.of_tensor));
+    written(array);
+    return 0;
 }
 
 static PyObject *

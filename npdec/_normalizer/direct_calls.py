@@ -30,6 +30,9 @@ from npdec._torch.tracing import tracing
 __all__ = ["statements"]
 
 _Kind, _Tensor = inspect.Parameter, torch.Tensor
+# The functions that `npdec._native` computes of few numbers, or leaves to Python, and how many parameters it is given.
+_FEW = {"zeros": 2, "ones": 2, "empty": 2, "zeros_like": 1, "ones_like": 1, "empty_like": 1, "copy": 1, "arange": 1}
+_FEW |= {"where": 3}
 _REFUSALS = (RuntimeError, IndexError, TypeError, ValueError, OverflowError)
 
 
@@ -41,9 +44,10 @@ def statements(
     namespace: dict[str, Any],
 ) -> list[str]:
     """The statements that return what the common call gives; none for a kernel that declares no such call."""
+    first = _in_native(spec.name, parameters, namespace)
     direct = spec.direct
     if direct is None:
-        return []
+        return first
     dtypes = direct.dtypes
     namespace |= {"_common": direct.function, "_refusals": _REFUSALS, "_alike": _alike}
     namespace |= {
@@ -137,7 +141,18 @@ def statements(
         body += ["if isinstance(_r, tuple): return _wrap_tuple(_r)"]
     if returns == "View":
         body += [f"if type(_r) is list: return [_seen({source}, _v) for _v in _r]"]
-    return [f"if {' and '.join([*tests, *plain]) or True}:", *_indented(body)]
+    return [*first, f"if {' and '.join([*tests, *plain]) or True}:", *_indented(body)]
+
+
+def _in_native(name: str, parameters: tuple[Parameter, ...], namespace: dict[str, Any]) -> list[str]:
+    if calls is None or name not in _FEW:
+        return []
+    namespace |= {"_few": getattr(calls, f"few_{name}"), "_tracing": tracing}
+    given, others = parameters[: _FEW[name]], parameters[_FEW[name] :]
+    tests = [*(f"{p.name} is {_default(p)}" for p in others), "not _tracing()"]
+    namespace |= {f"_default_{p.name}": p.default for p in others}
+    call = f"_c = _few({', '.join(p.name for p in given)})"
+    return [f"if {' and '.join(tests)}:", *_indented([call, "if _c is not None: return _c"])]
 
 
 def _in_few(find: Callable[[torch.Tensor], Any], dtype: torch.dtype | None) -> Callable[[Any], Any]:

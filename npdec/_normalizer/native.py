@@ -7,7 +7,7 @@ from types import FunctionType
 from typing import Any
 
 import torch
-from torch.autograd import forward_ad
+from torch.autograd import forward_ad, profiler
 from torch.utils import _python_dispatch as _dispatch
 
 from npdec._array import fp_state, transforms, wrap
@@ -17,13 +17,14 @@ from npdec._array.family import Family
 from npdec._array.methods import ArrayMethods
 from npdec._core.base import NDArrayBase
 from npdec._dtypes.dtype import SCALARS
-from npdec._impl import _promotion, dtypes_impl
+from npdec._impl import _devices, _promotion, dtypes_impl
 from npdec._impl._by_numpy import MANY
 from npdec._native import calls
 from npdec._normalizer.number_operators import BETWEEN
 from npdec._normalizer.scalar_operators import turned
 from npdec._normalizer.ufunc import ufunc
 from npdec._torch.functorch import is_transformed, is_wrapped
+from npdec._torch.outside import ordinarily
 
 __all__ = ["attach_native"]
 
@@ -65,9 +66,10 @@ def _attach_scalars() -> None:
 def _attach_arrays() -> None:
     slots = tuple(vars(NDArrayBase)[name] for name in ("_t", "_d", "_m", "_w", "_ro"))
     of_families = tuple(vars(Family)[name] for name in ("limit", "most", "origin", "mirrors", "mixed"))
-    getters = vars(ArrayMethods)["T"].fget, vars(wrap.ARRAY)["shape"].fget
+    getters = [vars(ArrayMethods)["T"].fget, vars(wrap.ARRAY)["shape"].fget]
+    getters += [vars(ArrayMethods)["ndim"].fget, vars(ArrayMethods)["size"].fget, vars(wrap.ARRAY)["__len__"]]
     taken = _limits(), _promotion.KEPT
-    calls.attach_arrays(wrap.ARRAY, torch.Tensor, slots, Family, of_families, vars(_dispatch), getters, *taken)
+    calls.attach_arrays(wrap.ARRAY, torch.Tensor, slots, Family, of_families, vars(_dispatch), tuple(getters), *taken)
     calls.attach_writes(vars(forward_ad), is_transformed, transforms.current)
     sample = sample_array()
     calls.attach_elements(
@@ -79,6 +81,19 @@ def _attach_arrays() -> None:
     )
     of_memory = torch.strided, is_wrapped, torch._C._storage_Use_Count, taken_by
     calls.attach_windows(calls.Elements, LETTERS, *of_memory)
+    _attach_lazy()
+
+
+def _attach_lazy() -> None:
+    told = torch._C._len_torch_function_stack, torch.is_inference_mode_enabled, is_transformed, torch.is_grad_enabled
+    asked = torch._C._storage_Use_Count, torch._C._increment_version, *told, ordinarily
+    slot, view = vars(NDArrayBase)["_e"], torch.empty(2)[1:]
+    capsule = torch.Tensor.__dlpack_c_exchange_api__
+    if calls.attach_lazy(capsule, slot, NDArrayBase, view, vars(profiler), asked):
+        kinds = {dtype: letter for dtype, letter in LETTERS.items() if letter not in "efFD" or letter in "fd"}
+        pairs = {a + b: kinds[_promotion.promote_types(d, e)] for d, a in kinds.items() for e, b in kinds.items()}
+        calls.attach_few(pairs)
+        calls.attach_creation(_devices)
 
 
 def _limits() -> dict[type, dict[torch.dtype, int]]:
@@ -104,6 +119,7 @@ def _attach_call(called: Any, function: ufunc, skipped: int) -> None:
         "numbers": {} if one else _numbers_beside(function),
         "hosts": {cls: dtype for dtype, cls in SCALARS.items() if dtype in _promotion.KEEPS},
         "devices": scope["_devices"],
+        "few": function.__name__,
     }
     calls.attach_call(called, function.nin, skipped, _SHARED | names)
 
@@ -122,6 +138,8 @@ def _attach_operator(operator: FunctionType, scope: dict[str, Any]) -> None:
         "result": torch.bool if operator.__name__.strip("_") in ("lt", "le", "gt", "ge", "eq", "ne") else None,
         "numbers": scope["_numbers"] if scope["_keeps"] else {},
         "hosts": {cls: cls._torch_dtype for cls in scope["_hosts"]},
+        "few": scope["_name"],
+        "turned": operator.__name__.startswith("__r") and operator.__name__ not in ("__rshift__",),
     }
     if "_is_free" in scope:  # in place
         names["apart"] = scope["_complex"]

@@ -130,7 +130,7 @@ def test_writes_of_elements(dtype: str) -> None:
     def write(x: Any, key: Any, value: Any) -> Any:
         for _ in range(2):
             x[key] = value
-        return x.tolist(), x._t._version
+        return x.tolist(), x._t._version > 0
 
     for layout, key, value in some(itertools.product(LAYOUTS[:7], keys, values)):
         x, y = (layout(np.arange(6).astype(dtype)) for _ in range(2))
@@ -160,7 +160,7 @@ SLICES += [(slice(1), [0, 1]), (slice(1), True), (0, slice(None), 0), (), -1, 3,
 def test_views(layout: int) -> None:
     def part(x: Any, key: Any) -> Any:
         x = LAYOUTS[layout](x)
-        return [alias(x.copy()[key]), alias(x[key]), alias(x[key]), alias(x[key][...]), len(x._m or ())]
+        return [alias(x.copy()[key]), alias(x[key]), alias(x[key]), alias(x[key][...]), x[key].base is x]
 
     for key in [*SLICES, *KEYS]:
         x, y = np.arange(6.0), np.arange(6.0)
@@ -264,7 +264,7 @@ def test_writes_of_parts(dtype: str) -> None:
         x = layout(whole)
         for _ in range(2):
             x[key] = given(x)
-        return whole.tolist(), x.tolist(), x._t._version
+        return whole.tolist(), x.tolist(), x._t._version > 0
 
     for layout, key, given in some(itertools.product(LAYOUTS, [*SLICES, *KEYS], GIVEN)):
         with np.errstate(all="ignore"):
@@ -278,7 +278,7 @@ def test_operators_in_place(dtype: str) -> None:
         whole = np.arange(6).astype(dtype)
         x = layout(whole)
         same = [method(x, given(x)) is x for _ in range(2)]
-        return same, whole.tolist(), x.tolist(), x._t._version
+        return same, whole.tolist(), x.tolist(), x._t._version > 0
 
     methods = [getattr(np.ndarray, f"__i{stem}__") for stem in STEMS if hasattr(np.ndarray, f"__i{stem}__")]
     for layout, method, given in some(itertools.product(LAYOUTS, methods, GIVEN)):

@@ -1,0 +1,129 @@
+/* New arrays of few elements: what `npdec._impl.creation_impl` says in Python of arrays on the host. Each gives None
+ * where that is to be asked. */
+#include "native.h"
+
+static PyObject *devices, *used;
+
+/* The shape that an int, or a tuple of ints, is; the number of elements, 0 where that is Python's. */
+static Py_ssize_t
+shaped(PyObject *shape, Elements *made)
+{
+    int many = PyTuple_CheckExact(shape);
+    Py_ssize_t rank = many ? PyTuple_GET_SIZE(shape) : 1, size = 1;
+    if (rank == 0 || rank > MOST_AXES)
+        return 0;
+    for (Py_ssize_t axis = 0; axis < rank; axis++) {
+        PyObject *length = many ? PyTuple_GET_ITEM(shape, axis) : shape;
+        int beyond = 1;
+        Py_ssize_t found = PyLong_CheckExact(length) ? PyLong_AsLongAndOverflow(length, &beyond) : 0;
+        if (beyond || found <= 0 || found > FEW || (size *= found) > FEW)
+            return 0;
+        made->shape[axis] = found;
+    }
+    made->rank = (int)rank;
+    return size;
+}
+
+/* The kind that is meant by a class of numbers, or by None; -1 for anything else. */
+static int
+kind_meant(PyObject *dtype)
+{
+    if (dtype == Py_None || dtype == (PyObject *)&PyFloat_Type)
+        return FLOAT64;
+    if (dtype == (PyObject *)&PyLong_Type)
+        return INT64;
+    if (dtype == (PyObject *)&PyBool_Type)
+        return BOOL;
+    return PyType_Check(dtype) ? kind_of_type((PyTypeObject *)dtype) : -1;
+}
+
+/* An array of a number, which is 0, 1, or -1 for whatever the memory held; NULL, without an error, for Python. */
+static PyObject *
+filled(Elements *made, Py_ssize_t size, int number)
+{
+    if (made->kind < 0 || size == 0 || is_true_of(devices, used) || is_seen_by_torch())
+        return left_to_python();
+    made->itemsize = SIZES[made->kind];
+    PyObject *array = new_lazy(made), *one = array == NULL || number <= 0 ? NULL : PyLong_FromLong(number);
+    if (array != NULL && number == 0)
+        memset(made->memory, 0, (size_t)(size * made->itemsize));
+    else if (one != NULL) {
+        Element element;
+        as_element(made->kind, made->kind == BOOL ? Py_True : one, &element);
+        for (Py_ssize_t i = 0; i < size; i++)
+            memcpy(made->memory + i * made->itemsize, &element, (size_t)made->itemsize);
+    }
+    Py_XDECREF(one);
+    return array;
+}
+
+static PyObject *
+of_shape(PyObject *const *args, Py_ssize_t count, int number)
+{
+    Elements made;
+    Py_ssize_t size = count == 2 ? shaped(args[0], &made) : 0;
+    made.kind = size ? kind_meant(args[1]) : -1;
+    return or_none(filled(&made, size, number));
+}
+
+static PyObject *
+like(PyObject *array, int number)
+{
+    Elements here, made;
+    const Elements *of;
+    Py_ssize_t size = 1;
+    if (!Py_IS_TYPE(array, arrays.type) || !elements_of(array, &here, &of) || of->rank == 0 || !is_in_order(of))
+        return or_none(left_to_python());
+    made.rank = of->rank;
+    made.kind = of->kind;
+    for (int axis = 0; axis < of->rank; axis++)
+        if ((size *= made.shape[axis] = of->shape[axis]) > FEW)
+            return Py_NewRef(Py_None);
+    return or_none(filled(&made, size, number));
+}
+
+#define MAKER(name, number) \
+    PyObject *few_##name(PyObject *module, PyObject *const *args, Py_ssize_t count) \
+    { \
+        return of_shape(args, count, number); \
+    } \
+    PyObject *few_##name##_like(PyObject *module, PyObject *array) \
+    { \
+        return like(array, number); \
+    }
+MAKER(zeros, 0)
+MAKER(ones, 1)
+MAKER(empty, -1)
+
+PyObject *
+few_copy(PyObject *module, PyObject *array)
+{
+    PyObject *copy = like(array, -1);
+    if (copy == NULL || copy == Py_None)
+        return copy;
+    if (few_written(copy, (const Elements *)SLOT(copy, arrays.of_elements), array) == 1)
+        return copy;
+    Py_DECREF(copy);
+    return or_none(left_to_python());
+}
+
+PyObject *
+few_arange(PyObject *module, PyObject *stop)
+{
+    Elements made;
+    if (!PyLong_CheckExact(stop) || shaped(stop, &made) == 0)
+        return Py_NewRef(Py_None);
+    made.kind = INT64;
+    PyObject *array = filled(&made, made.shape[0], -1);
+    for (Py_ssize_t i = 0; array != NULL && i < made.shape[0]; i++)
+        ((long long *)made.memory)[i] = i;
+    return or_none(array);
+}
+
+PyObject *
+attach_creation(PyObject *module, PyObject *namespace)
+{
+    Py_XSETREF(devices, Py_NewRef(namespace));
+    Py_XSETREF(used, PyUnicode_InternFromString("used"));
+    Py_RETURN_NONE;
+}

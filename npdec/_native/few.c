@@ -1,0 +1,211 @@
+/* Ufuncs, operators and writes of few elements, where `loops.c` has what they compute. */
+#include "few.h"
+
+/* --- what is computed --------------------------------------------------------------------------------------------- */
+
+PyObject *
+few_of_one(const Loops *loops, PyObject *x)
+{
+    Operand a;
+    Elements made;
+    if (is_watching() || !taken(x, &a) || loops->of[a.kind] == NULL || size_of(a.at) > FEW || is_seen_by_torch())
+        return left_to_python();
+    Py_ssize_t by[3][MOST_AXES] = {{0}};
+    made.rank = a.at->rank;
+    made.kind = loops->result == SAME ? a.kind : loops->result;
+    made.itemsize = SIZES[made.kind];
+    for (int axis = 0; axis < made.rank; axis++) {
+        if ((made.shape[axis] = a.at->shape[axis]) == 0)
+            return NULL;
+        by[1][axis] = a.at->strides[axis];
+    }
+    if (made.rank == 0 || !is_in_order(a.at))
+        return NULL;
+    PyObject *result = new_lazy(&made);
+    if (result != NULL) {
+        memcpy(by[0], made.strides, sizeof(made.strides));
+        over(loops->of[a.kind], made.rank, made.shape, made.memory, a.at->memory, a.at->memory, by);
+    }
+    return result;
+}
+
+/* The kind in which a ufunc computes, its operands brought to it; -1 where that is Python's. */
+static int
+kind_for(const Loops *loops, Operand *a, Operand *b, char *memory)
+{
+    int kind = kind_of_both(a->kind, b->kind);
+    if (kind >= 0 && kind <= UINT64 && loops->of[kind] == NULL && loops->of[BOOL] == NULL && loops->of[INT8] == NULL)
+        kind = FLOAT64; /* quotients */
+    if (kind < 0 || loops->of[kind] == NULL)
+        return -1;
+    if (loops->result == BOOL && IS_REAL(kind) && !IS_REAL(a->kind) && !IS_REAL(b->kind) && a->kind < KINDS
+        && b->kind < KINDS)
+        return -1; /* NumPy compares integers of all dtypes as they are */
+    if (!is_brought(a, kind, memory) || !is_brought(b, kind, memory + FEW * sizeof(double)))
+        return -1;
+    return kind;
+}
+
+PyObject *
+few_of_two(const Loops *loops, PyObject *x, PyObject *y, int is_turned)
+{
+    Operand a, b;
+    Elements made;
+    char memory[2 * FEW * sizeof(double)];
+    if (is_watching() || !taken(x, is_turned ? &b : &a) || !taken(y, is_turned ? &a : &b) || is_seen_by_torch())
+        return left_to_python();
+    for (int i = 0; i < 2; i++) {
+        const Operand *operand = i ? &b : &a;
+        if (operand->given == NULL && (size_of(operand->at) > FEW || !is_in_order(operand->at)))
+            return NULL;
+    }
+    int kind = kind_for(loops, &a, &b, memory);
+    if (kind < 0)
+        return left_to_python();
+    const Elements *longer = a.at->rank >= b.at->rank ? a.at : b.at, *other = longer == a.at ? b.at : a.at;
+    int more = longer->rank - other->rank;
+    Py_ssize_t size = 1, by[3][MOST_AXES];
+    for (int axis = 0; axis < longer->rank; axis++) {
+        Py_ssize_t one = longer->shape[axis], beside = axis < more ? 1 : other->shape[axis - more];
+        made.shape[axis] = one == 1 ? beside : one;
+        size *= made.shape[axis];
+        if (size > FEW)
+            return NULL;
+    }
+    made.rank = longer->rank;
+    if (made.rank == 0 || size == 0 || !spread(a.at, made.rank, made.shape, by[1])
+        || !spread(b.at, made.rank, made.shape, by[2]))
+        return NULL;
+    if (IS_REAL(kind) && loops->unless[kind == FLOAT64] != NULL) {
+        char is_open = 0;
+        memset(by[0], 0, sizeof(by[0]));
+        over(loops->unless[kind == FLOAT64], made.rank, made.shape, &is_open, a.at->memory, b.at->memory, by);
+        if (is_open)
+            return NULL;
+    }
+    made.kind = loops->result == SAME ? kind : loops->result;
+    made.itemsize = SIZES[made.kind];
+    PyObject *result = new_lazy(&made);
+    if (result != NULL) {
+        memcpy(by[0], made.strides, sizeof(made.strides));
+        over(loops->of[kind], made.rank, made.shape, made.memory, a.at->memory, b.at->memory, by);
+    }
+    return result;
+}
+
+PyObject *
+few_of_scalars(const Loops *loops, PyObject *x, PyObject *y)
+{
+    Operand a, b;
+    Elements found = {.kind = -1};
+    Element element;
+    char memory[1];
+    const Py_ssize_t by[3] = {0};
+    if (is_watching() || !taken(x, &a) || !taken(y, &b) || a.kind >= KINDS || b.kind >= KINDS)
+        return left_to_python(); /* one of them has a dtype */
+    int kind = kind_for(loops, &a, &b, memory);
+    if (kind < 0 || is_seen_by_torch())
+        return left_to_python();
+    if (IS_REAL(kind) && loops->unless[kind == FLOAT64] != NULL) {
+        char is_open = 0;
+        loops->unless[kind == FLOAT64](&is_open, a.at->memory, b.at->memory, 1, by);
+        if (is_open)
+            return NULL;
+    }
+    loops->of[kind]((char *)&element, a.at->memory, b.at->memory, 1, by);
+    found.kind = loops->result == SAME ? kind : loops->result;
+    found.itemsize = SIZES[found.kind];
+    return scalar_of(found.kind, number_at(&found, (char *)&element));
+}
+
+/* --- what is written ---------------------------------------------------------------------------------------------- */
+
+/* The addresses between which elements lie. */
+static void
+reach(const Elements *elements, const char **first, const char **end)
+{
+    *first = elements->memory;
+    *end = *first + elements->itemsize;
+    for (int axis = 0; axis < elements->rank; axis++)
+        *end += (elements->shape[axis] - 1) * elements->strides[axis];
+}
+
+/* How two arrays of one kind lie to each other: 0 apart, 1 the same elements in the same places, 2 otherwise. */
+static int
+overlap(const Elements *a, const Elements *b)
+{
+    const char *first, *end, *other, *others_end;
+    reach(a, &first, &end);
+    reach(b, &other, &others_end);
+    if (end <= other || others_end <= first)
+        return 0;
+    if (a->memory != b->memory || a->rank != b->rank || a->itemsize != b->itemsize)
+        return 2;
+    for (int axis = 0; axis < a->rank; axis++)
+        if (a->shape[axis] != b->shape[axis] || (a->shape[axis] > 1 && a->strides[axis] != b->strides[axis]))
+            return 2;
+    return 1;
+}
+
+/* Whether each element has a place for itself, and there are few. */
+static int
+can_be_written(const Elements *to)
+{
+    Py_ssize_t size = size_of(to);
+    for (int axis = 0; axis < to->rank; axis++)
+        if (to->shape[axis] > 1 && to->strides[axis] == 0)
+            return 0;
+    return size > 0 && size <= FEW;
+}
+
+PyObject *
+few_in_place(const Loops *loops, PyObject *x, PyObject *y)
+{
+    Operand a, b;
+    char memory[2 * FEW * sizeof(double)];
+    Py_ssize_t by[3][MOST_AXES];
+    if (loops->result != SAME || is_watching() || !can_write(x) || !taken(x, &a) || !taken(y, &b) || is_seen_by_torch()
+        || !can_be_written(a.at))
+        return left_to_python();
+    int kind = a.kind;
+    if ((b.given == NULL && size_of(b.at) > FEW) || kind_for(loops, &a, &b, memory) != kind)
+        return left_to_python();
+    if (b.given == NULL && overlap(a.at, b.at) == 2 && !copied(&b, kind, memory))
+        return NULL;
+    memcpy(by[0], a.at->strides, sizeof(a.at->strides));
+    memcpy(by[1], a.at->strides, sizeof(a.at->strides));
+    if (!spread(b.at, a.at->rank, a.at->shape, by[2]) || tell(x) < 0)
+        return left_to_python();
+    over(loops->of[kind], a.at->rank, a.at->shape, a.at->memory, a.at->memory, b.at->memory, by);
+    return Py_NewRef(x);
+}
+
+int
+few_written(PyObject *array, const Elements *to, PyObject *value)
+{
+    Operand given;
+    char memory[FEW * sizeof(Py_complex)];
+    Py_ssize_t by[3][MOST_AXES] = {{0}};
+    if (is_watching() || !can_be_written(to) || !taken(value, &given) || is_seen_by_torch())
+        return 0;
+    if (given.given != NULL) {
+        if (to->kind == BOOL || IS_COMPLEX(to->kind) || given.kind == BOOL || !in_kind(&given, to->kind))
+            return 0;
+    }
+    else {
+        Inner *cast = cast_of(given.kind, to->kind);
+        int lies = cast == NULL || size_of(given.at) > FEW ? -1 : overlap(to, given.at);
+        if (lies < 0)
+            return 0;
+        if (lies == 1 && given.kind == to->kind)
+            return 1; /* x[key] += y, which has written the view */
+        if (lies && !copied(&given, to->kind, memory))
+            return 0;
+    }
+    Inner *cast = cast_of(given.kind, to->kind);
+    if (cast == NULL || !spread(given.at, to->rank, to->shape, by[1]) || tell(array) < 0)
+        return 0;
+    memcpy(by[0], to->strides, sizeof(to->strides));
+    over(cast, to->rank, to->shape, to->memory, given.at->memory, given.at->memory, by);
+    return 1;
+}

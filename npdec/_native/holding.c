@@ -1,0 +1,199 @@
+/* How arrays that have a tensor become lazy, and lazy ones get theirs: where elements lie, and who knows of it. */
+#include "lazy.h"
+
+static Py_ssize_t of_base; /* references to the tensor that a view's tensor is a view of, if nobody else holds it */
+
+/* --- what is looked at -------------------------------------------------------------------------------------------- */
+
+int
+is_seen_by_torch(void)
+{
+    if (is_in_mode() || PyDict_GetItemWithError(asked.profiler, asked.is_profiled) != Py_False)
+        return 1;
+    return !is_off(asked.functions) || !is_off(asked.is_transformed);
+}
+
+/* Where the elements of a plain tensor on the host lie; 0 where they are none, too many, or more than numbers. */
+static int
+look_at_tensor(PyObject *tensor, PyObject *dtype, int64_t most, Elements *found)
+{
+    Array array;
+    found->kind = kind_of_dtype(dtype);
+    if (found->kind < 0 || exchange->look_at(tensor, &array) != 0)
+        return 0;
+    if (array.device != ON_HOST || array.rank > MOST_AXES || array.elements == NULL || array.offset
+        || array.bits != (found->kind == BOOL ? 8 : 8 * SIZES[found->kind]) || array.lanes != 1)
+        return 0;
+    for (int axis = 0; axis < array.rank; axis++)
+        most = array.shape[axis] ? most / array.shape[axis] : 0;
+    if (most == 0 || is_true_of(tensor, words.requires_grad))
+        return 0;
+    if (IS_COMPLEX(found->kind) ? is_true_by(tensor, words.is_conj)
+                                : IS_REAL(found->kind) && is_true_by(tensor, words.is_neg))
+        return 0;
+    found->memory = array.elements;
+    found->rank = array.rank;
+    found->itemsize = SIZES[found->kind];
+    for (int axis = 0; axis < array.rank; axis++) {
+        found->shape[axis] = array.shape[axis];
+        found->strides[axis] = array.strides[axis] * found->itemsize;
+    }
+    return (uintptr_t)found->memory % (uintptr_t)found->itemsize == 0 && !is_followed();
+}
+
+int
+elements_of(PyObject *array, Elements *here, const Elements **found)
+{
+    PyObject *known = SLOT(array, arrays.of_elements), *tensor = SLOT(array, arrays.of_tensor);
+    if (known != NULL) {
+        *found = (Elements *)known;
+        return 1;
+    }
+    *found = here;
+    return tensor != NULL && Py_IS_TYPE(tensor, arrays.tensor)
+        && (look_at_tensor(tensor, SLOT(array, arrays.of_dtype), FEW, here) || (left_to_python(), 0));
+}
+
+/* Whether of the arrays over a memory this one alone lives, and nothing stands for parts of it. */
+static int
+lives_alone(PyObject *family, PyObject *array)
+{
+    if (family == Py_None)
+        return 1;
+    if (family == NULL || !Py_IS_TYPE(family, families.type) || PyList_GET_SIZE(family) > 64)
+        return 0;
+    PyObject *mirrors = SLOT(family, families.of_mirrors);
+    if (mirrors == NULL || !PyList_CheckExact(mirrors) || PyList_GET_SIZE(mirrors) != 0
+        || SLOT(family, families.of_origin) != Py_None || SLOT(family, families.of_mixed) != Py_False)
+        return 0;
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(family); i++) {
+        PyObject *known = PyList_GET_ITEM(family, i);
+        PyObject *one = PyWeakref_CheckRef(known) ? PyWeakref_GET_OBJECT(known) : NULL;
+        if (one != Py_None && one != array)
+            return 0;
+    }
+    return 1;
+}
+
+/* Whether nobody but an array holds its tensor, nor looks at its memory by another one. */
+static int
+holds_alone(PyObject *tensor)
+{
+    if (Py_REFCNT(tensor) != 1)
+        return 0;
+    PyObject *base = PyObject_GetAttr(tensor, words.base);
+    if (base == NULL)
+        return 0;
+    int is_view = base != Py_None, is_held = is_view && Py_REFCNT(base) > of_base;
+    Py_DECREF(base);
+    PyObject *storage = is_held ? NULL : PyObject_CallMethodNoArgs(tensor, words.untyped_storage);
+    PyObject *address = storage == NULL ? NULL : PyObject_GetAttr(storage, words.cdata);
+    PyObject *count = address == NULL ? NULL : PyObject_CallOneArg(asked.use_count, address);
+    int is = count != NULL && PyLong_AsLong(count) <= 2 + is_view; /* the tensors, and what `storage` is */
+    Py_XDECREF(storage);
+    Py_XDECREF(address);
+    Py_XDECREF(count);
+    return is;
+}
+
+int
+hold(PyObject *array)
+{
+    if (SLOT(array, arrays.of_elements) != NULL)
+        return 1;
+    PyObject *tensor = SLOT(array, arrays.of_tensor), *family = SLOT(array, arrays.of_family);
+    Elements found;
+    if (tensor == NULL || !Py_IS_TYPE(tensor, arrays.tensor) || !lives_alone(family, array) || !holds_alone(tensor)
+        || !look_at_tensor(tensor, SLOT(array, arrays.of_dtype), INT64_MAX, &found)
+        || is_true_by(tensor, words.is_inference))
+        return left_to_python(), 0;
+    struct memory *memory = PyMem_Calloc(1, sizeof(struct memory));
+    if (memory == NULL)
+        return 0;
+    found.is_whole = 1;
+    memory->references = 1;
+    memory->tensor = Py_NewRef(tensor);
+    memory->family = family == Py_None ? NULL : Py_NewRef(family);
+    Elements *elements = elements_over(memory, array, &found);
+    let_go(memory);
+    SLOT(array, arrays.of_elements) = (PyObject *)elements;
+    return elements != NULL || (left_to_python(), 0);
+}
+
+void
+written(PyObject *array)
+{
+    ((Elements *)SLOT(array, arrays.of_elements))->of->is_written = 1;
+}
+
+/* --- the slots of arrays, as Python has them ---------------------------------------------------------------------- */
+
+static PyObject *
+get_slot(PyObject *array, void *which)
+{
+    if (SLOT(array, arrays.of_elements) != NULL && settle(array) < 0)
+        return NULL;
+    PyObject *found = SLOT(array, *(Py_ssize_t *)which);
+    if (found == NULL)
+        PyErr_SetString(PyExc_AttributeError, which == &arrays.of_tensor ? "_t" : "_m");
+    return Py_XNewRef(found);
+}
+
+static int
+set_slot(PyObject *array, PyObject *value, void *which)
+{
+    if (SLOT(array, arrays.of_elements) != NULL && settle(array) < 0)
+        return -1;
+    Py_ssize_t offset = *(Py_ssize_t *)which;
+    if (value == NULL && SLOT(array, offset) == NULL) {
+        PyErr_SetString(PyExc_AttributeError, which == &arrays.of_tensor ? "_t" : "_m");
+        return -1;
+    }
+    Py_XSETREF(SLOT(array, offset), Py_XNewRef(value));
+    return 0;
+}
+
+static PyGetSetDef slots[] = {
+    {"_t", get_slot, set_slot, "The tensor, which a lazy array gets when it is asked for.", &arrays.of_tensor},
+    {"_m", get_slot, set_slot, "The arrays over the same memory, or None.", &arrays.of_family}};
+
+PyObject *
+attach_lazy(PyObject *module, PyObject *args)
+{
+    PyObject *capsule, *member, *view, *namespace, *calls[7];
+    PyObject **const kept[7] = {
+        &asked.use_count, &asked.increment_version, &asked.functions, &asked.is_inference, &asked.is_transformed,
+        &asked.is_grad, &asked.ordinarily};
+    PyTypeObject *owner;
+    if (!PyArg_ParseTuple(args, "OOO!OO!(OOOOOOO):attach_lazy", &capsule, &member, &PyType_Type, &owner, &view,
+                          &PyDict_Type, &namespace, &calls[0], &calls[1], &calls[2], &calls[3], &calls[4], &calls[5],
+                          &calls[6]))
+        return NULL;
+    const Exchange *found = PyCapsule_GetPointer(capsule, "dlpack_exchange_api");
+    if (found == NULL || (arrays.of_elements = offset_of(member)) < 0)
+        return NULL;
+    if (found->major != 1 || found->to_tensor == NULL || found->look_at == NULL)
+        Py_RETURN_FALSE; /* of another version: no array is lazy */
+    PyObject *base = PyObject_GetAttr(view, words.base);
+    if (base == NULL)
+        return NULL;
+    of_base = Py_REFCNT(base);
+    Py_DECREF(base);
+    for (int i = 0; i < 7; i++)
+        Py_XSETREF(*kept[i], Py_NewRef(calls[i]));
+    Py_XSETREF(asked.profiler, Py_NewRef(namespace));
+    Py_XSETREF(asked.is_profiled, PyUnicode_InternFromString("_is_profiler_enabled"));
+    Py_XSETREF(asked.settler, PyObject_GetAttrString(module, "settled"));
+    Py_XSETREF(asked.zero, PyLong_FromLong(0));
+    if (asked.settler == NULL)
+        return NULL;
+    for (int i = 0; i < 2; i++) {
+        PyObject *slot = PyDescr_NewGetSet(owner, &slots[i]);
+        int failed = slot == NULL ? -1 : PyObject_SetAttrString((PyObject *)owner, slots[i].name, slot);
+        Py_XDECREF(slot);
+        if (failed < 0)
+            return NULL;
+    }
+    exchange = found;
+    Py_RETURN_TRUE;
+}

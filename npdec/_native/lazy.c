@@ -1,0 +1,376 @@
+/* Lazy arrays: their elements lie in memory, and no tensor has been made of them yet.
+ *
+ * To make a tensor takes longer than what is computed of a few numbers. So a result of few elements, and a view of an
+ * array whose tensor nobody else holds, is known here only by where its elements lie. When Python asks for its tensor
+ * it gets one, and so do all arrays over the same memory. While an array is lazy it carries nothing, and nobody but
+ * the functions of this module can reach its memory.
+ */
+#include "lazy.h"
+
+#include <stdlib.h>
+
+/* What a tensor is made of. Memory that is npdec's until then follows, at a multiple of 64 bytes as torch has it. */
+struct block {
+    Managed managed;
+    int64_t shape[MOST_AXES], strides[MOST_AXES];
+};
+#define ALIGNMENT 64
+
+const Exchange *exchange;
+struct asked asked;
+
+/* --- memory ------------------------------------------------------------------------------------------------------- */
+
+static void
+free_managed(Managed *managed)
+{
+    free(managed); /* with what follows it; called without Python's lock, too */
+}
+
+void
+let_go(struct memory *memory)
+{
+    if (--memory->references > 0)
+        return;
+    free(memory->block);
+    Py_XDECREF(memory->tensor);
+    Py_XDECREF(memory->family);
+    PyMem_Free(memory);
+}
+
+/* Elements of an array, which is borrowed; NULL with an error. */
+Elements *
+elements_over(struct memory *memory, PyObject *array, const Elements *like)
+{
+    Elements *elements = new_elements(like);
+    if (elements == NULL)
+        return NULL;
+    elements->of = memory;
+    elements->array = array;
+    elements->next = memory->first;
+    if (elements->next != NULL)
+        elements->next->before = elements;
+    memory->first = elements;
+    memory->references++;
+    return elements;
+}
+
+static void
+leave(Elements *elements)
+{
+    struct memory *memory = elements->of;
+    if (memory == NULL)
+        return;
+    if (elements->before != NULL)
+        elements->before->next = elements->next;
+    else
+        memory->first = elements->next;
+    if (elements->next != NULL)
+        elements->next->before = elements->before;
+    elements->of = NULL;
+    elements->next = elements->before = NULL;
+    let_go(memory);
+}
+
+void
+free_elements(Elements *elements)
+{
+    PyTypeObject *type = Py_TYPE(elements);
+    leave(elements);
+    type->tp_free(elements);
+    Py_DECREF(type);
+}
+
+static PyObject *
+lazy_array(struct memory *memory, const Elements *like)
+{
+    PyObject *array = arrays.type->tp_alloc(arrays.type, 0);
+    Elements *elements = array == NULL ? NULL : elements_over(memory, array, like);
+    if (elements == NULL) {
+        Py_XDECREF(array);
+        return NULL;
+    }
+    SLOT(array, arrays.of_elements) = (PyObject *)elements;
+    SLOT(array, arrays.of_dtype) = Py_NewRef(dtype_of_kind(like->kind));
+    SLOT(array, arrays.of_family) = Py_NewRef(Py_None);
+    return array;
+}
+
+PyObject *
+new_lazy(Elements *whole)
+{
+    Py_ssize_t size = whole->itemsize;
+    whole->is_whole = 1;
+    for (int axis = whole->rank; axis-- > 0; size *= whole->shape[axis])
+        whole->strides[axis] = size;
+    struct block *block = malloc(sizeof(struct block) + ALIGNMENT + (size_t)size);
+    struct memory *memory = block == NULL ? NULL : PyMem_Calloc(1, sizeof(struct memory));
+    if (memory == NULL) {
+        free(block);
+        return PyErr_NoMemory();
+    }
+    whole->memory = (char *)(((uintptr_t)(block + 1) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT);
+    memory->block = block;
+    for (int axis = 0; axis < whole->rank; axis++) {
+        block->shape[axis] = whole->shape[axis];
+        block->strides[axis] = whole->strides[axis] / whole->itemsize;
+    }
+    block->managed.array.rank = whole->rank;
+    memory->references = 1;
+    PyObject *array = lazy_array(memory, whole);
+    let_go(memory);
+    return array;
+}
+
+PyObject *
+lazy_view(PyObject *array, const Elements *part)
+{
+    Elements *whole = (Elements *)SLOT(array, arrays.of_elements);
+    PyObject *view = lazy_array(whole->of, part);
+    if (view != NULL) /* of a read-only array views are read-only */
+        SLOT(view, arrays.of_reason) = Py_XNewRef(SLOT(array, arrays.of_reason));
+    return view;
+}
+
+/* --- tensors ------------------------------------------------------------------------------------------------------ */
+
+static void
+describe(Managed *managed, int kind, int rank, char *elements, int64_t *shape, int64_t *strides)
+{
+    static const unsigned char codes[KINDS] = {
+        [BOOL] = OF_BOOL, [UINT8] = OF_UNSIGNED, [UINT16] = OF_UNSIGNED, [UINT32] = OF_UNSIGNED, [UINT64] = OF_UNSIGNED,
+        [FLOAT16] = OF_FLOAT, [FLOAT32] = OF_FLOAT, [FLOAT64] = OF_FLOAT, [COMPLEX64] = OF_COMPLEX,
+        [COMPLEX128] = OF_COMPLEX};
+    memset(managed, 0, sizeof(Managed));
+    managed->major = 1;
+    managed->free = free_managed;
+    managed->array.elements = elements;
+    managed->array.device = ON_HOST;
+    managed->array.rank = rank;
+    managed->array.code = codes[kind];
+    managed->array.bits = (unsigned char)(8 * SIZES[kind]);
+    managed->array.lanes = 1;
+    managed->array.shape = shape;
+    managed->array.strides = strides;
+}
+
+/* Make the tensor over a memory, of which that is from then on. */
+int
+make_tensor(struct memory *memory, int kind)
+{
+    struct block *block = memory->block;
+    char *elements = (char *)(((uintptr_t)(block + 1) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT);
+    void *tensor = NULL;
+    describe(&block->managed, kind, block->managed.array.rank, elements, block->shape, block->strides);
+    if (exchange->to_tensor(&block->managed, &tensor) != 0)
+        return -1;
+    memory->block = NULL;
+    memory->tensor = tensor;
+    return 0;
+}
+
+/* Whether a call without arguments gives False, or 0. */
+int
+is_off(PyObject *function)
+{
+    PyObject *found = PyObject_CallNoArgs(function);
+    Py_XDECREF(found);
+    return found == Py_False || found == asked.zero;
+}
+
+/* Whether a tensor that is made now is an ordinary one: no mode, transform or `no_grad` sees to that. */
+static int
+is_ordinary(const struct memory *memory)
+{
+    if (!is_off(asked.is_inference))
+        return 0;
+    int is_one = memory->first != NULL && memory->first->is_whole && memory->first->next == NULL;
+    return is_one
+        || (!is_in_mode() && is_off(asked.functions) && is_off(asked.is_transformed) && !is_off(asked.is_grad));
+}
+
+PyObject *
+read_tensor(PyObject *array, Reading *reading)
+{
+    Elements *elements = (Elements *)SLOT(array, arrays.of_elements);
+    void *tensor = NULL;
+    reading->memory = NULL;
+    if (elements == NULL || is_seen_by_torch())
+        return Py_XNewRef(tensor_of(array));
+    struct memory *memory = elements->of;
+    if (elements->is_whole) {
+        if (memory->tensor == NULL && (!is_ordinary(memory) || make_tensor(memory, elements->kind) < 0))
+            return Py_XNewRef(tensor_of(array));
+        tensor = Py_NewRef(memory->tensor);
+    }
+    else {
+        struct block *loan = malloc(sizeof(struct block));
+        if (loan == NULL)
+            return PyErr_NoMemory();
+        for (int axis = 0; axis < elements->rank; axis++) {
+            loan->shape[axis] = elements->shape[axis];
+            loan->strides[axis] = elements->strides[axis] / elements->itemsize;
+        }
+        describe(&loan->managed, elements->kind, elements->rank, elements->memory, loan->shape, loan->strides);
+        if (exchange->to_tensor(&loan->managed, &tensor) != 0)
+            return NULL;
+    }
+    memory->references++;
+    reading->memory = memory;
+    reading->lent = elements->memory;
+    return tensor;
+}
+
+int
+has_read(Reading *reading, PyObject *result)
+{
+    Array found;
+    if (reading->memory == NULL)
+        return 1;
+    int is_apart = result == NULL || !Py_IS_TYPE(result, arrays.tensor)
+                || (exchange->look_at(result, &found) == 0 && found.elements != reading->lent);
+    let_go(reading->memory);
+    return is_apart && !PyErr_Occurred();
+}
+
+/* The tensor of a view, by the strides of torch, which are in elements. */
+static PyObject *
+seen_by(struct memory *memory, const Elements *elements)
+{
+    Array all;
+    if (exchange->look_at(memory->tensor, &all) != 0)
+        return NULL;
+    PyObject *shape = PyTuple_New(elements->rank), *strides = PyTuple_New(elements->rank), *seen = NULL;
+    PyObject *start = PyObject_CallMethodNoArgs(memory->tensor, words.storage_offset);
+    Py_ssize_t offset = start == NULL ? 0 : PyLong_AsSsize_t(start);
+    offset += (elements->memory - (char *)all.elements) / elements->itemsize;
+    if (shape != NULL && strides != NULL && start != NULL) {
+        for (int axis = 0; axis < elements->rank; axis++) {
+            PyTuple_SET_ITEM(shape, axis, PyLong_FromSsize_t(elements->shape[axis]));
+            PyTuple_SET_ITEM(strides, axis, PyLong_FromSsize_t(elements->strides[axis] / elements->itemsize));
+        }
+        PyObject *place = PyErr_Occurred() ? NULL : PyLong_FromSsize_t(offset);
+        if (place != NULL)
+            seen = PyObject_CallMethodObjArgs(memory->tensor, words.as_strided, shape, strides, place, NULL);
+        Py_XDECREF(place);
+    }
+    Py_XDECREF(shape);
+    Py_XDECREF(strides);
+    Py_XDECREF(start);
+    return seen;
+}
+
+/* The family of the arrays over a memory, which begins with the one that has all of it, dead or alive. */
+static PyObject *
+family_over(struct memory *memory)
+{
+    if (memory->family == NULL) {
+        PyObject *dtype = PyObject_GetAttr(memory->tensor, words.dtype);
+        PyObject *gone = dtype == NULL ? NULL : array_of(Py_NewRef(memory->tensor), dtype);
+        for (Elements *one = memory->first; one != NULL; one = one->next)
+            if (one->is_whole && Py_REFCNT(one->array) > 0)
+                Py_XSETREF(gone, Py_NewRef(one->array));
+        memory->family = gone == NULL ? NULL : Py_XNewRef(family_of(gone));
+        Py_XDECREF(dtype);
+        Py_XDECREF(gone);
+    }
+    return memory->family;
+}
+
+/* Give a lazy array its tensor; 0, or -1 with an error. Other threads may do the same meanwhile. */
+static int
+settle_one(struct memory *memory, Elements *elements)
+{
+    PyObject *array = elements->array, *tensor = NULL;
+    if (Py_REFCNT(array) == 0) { /* its end has begun */
+        leave(elements);
+        return 0;
+    }
+    Py_INCREF(array);
+    Py_INCREF(elements);
+    if (SLOT(array, arrays.of_tensor) == NULL) {
+        int is_whole = elements->is_whole;
+        tensor = is_whole ? Py_NewRef(memory->tensor) : seen_by(memory, elements);
+        PyObject *family = tensor == NULL || is_whole ? NULL : family_over(memory);
+        if (tensor == NULL || (!is_whole && family == NULL)) {
+            Py_XDECREF(tensor);
+            Py_DECREF(elements);
+            Py_DECREF(array);
+            return -1;
+        }
+        if (SLOT(array, arrays.of_tensor) == NULL) {
+            SLOT(array, arrays.of_tensor) = Py_NewRef(tensor);
+            if (family != NULL && join(family, array) == 0)
+                Py_SETREF(SLOT(array, arrays.of_family), Py_NewRef(family));
+        }
+        Py_DECREF(tensor);
+    }
+    if (SLOT(array, arrays.of_elements) == (PyObject *)elements)
+        Py_CLEAR(SLOT(array, arrays.of_elements));
+    leave(elements);
+    Py_DECREF(elements);
+    Py_DECREF(array);
+    return PyErr_Occurred() ? -1 : 0;
+}
+
+static int settle_now(struct memory *memory, int kind);
+
+int
+settle(PyObject *array)
+{
+    Elements *elements = (Elements *)SLOT(array, arrays.of_elements);
+    if (elements == NULL)
+        return 0;
+    if (is_ordinary(elements->of))
+        return settle_now(elements->of, elements->kind);
+    if (PyErr_Occurred())
+        return -1;
+    PyObject *done = PyObject_CallFunctionObjArgs(asked.ordinarily, asked.settler, array, NULL);
+    Py_XDECREF(done);
+    return done == NULL ? -1 : 0;
+}
+
+PyObject *
+settled(PyObject *module, PyObject *array)
+{
+    Elements *elements = Py_IS_TYPE(array, arrays.type) ? (Elements *)SLOT(array, arrays.of_elements) : NULL;
+    if (elements != NULL && settle_now(elements->of, elements->kind) < 0)
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+static int
+settle_now(struct memory *memory, int kind)
+{
+    int failed = 0;
+    memory->references++;
+    if (memory->tensor == NULL)
+        failed = make_tensor(memory, kind);
+    while (!failed && memory->first != NULL)
+        failed = settle_one(memory, memory->first);
+    if (!failed && memory->is_written) {
+        memory->is_written = 0;
+        failed = tell_of_write(memory->tensor);
+    }
+    let_go(memory);
+    return failed ? -1 : 0;
+}
+
+PyObject *
+tensor_of(PyObject *array)
+{
+    if (SLOT(array, arrays.of_elements) != NULL && settle(array) < 0)
+        return NULL;
+    PyObject *tensor = SLOT(array, arrays.of_tensor);
+    return tensor != NULL && Py_IS_TYPE(tensor, arrays.tensor) ? tensor : NULL;
+}
+
+int
+tell_of_write(PyObject *tensor)
+{
+    PyObject *one = PyTuple_Pack(1, tensor);
+    PyObject *done = one == NULL ? NULL : PyObject_CallOneArg(asked.increment_version, one);
+    Py_XDECREF(one);
+    Py_XDECREF(done);
+    return done == NULL ? -1 : 0;
+}

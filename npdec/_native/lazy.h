@@ -1,0 +1,29 @@
+/* What lazy arrays share, for those files that make and end it (lazy.c, holding.c). */
+#ifndef NPDEC_LAZY_H
+#define NPDEC_LAZY_H
+
+#include "dlpack.h"
+#include "native.h"
+
+/* What several lazy arrays look at. */
+struct memory {
+    Py_ssize_t references;  /* of elements */
+    struct block *block;    /* where it lies, until a tensor owns that; else NULL */
+    PyObject *tensor;       /* the one over all of it, or NULL */
+    PyObject *family;       /* of the arrays over it, where there was one before; else NULL */
+    Elements *first;        /* those that look at it */
+    int is_written;         /* after the tensor was made */
+};
+
+/* What torch is asked, and npdec. */
+extern struct asked {
+    PyObject *use_count, *increment_version, *functions, *is_inference, *is_transformed, *is_grad, *ordinarily,
+        *profiler, *is_profiled, *settler, *zero;
+} asked;
+extern const Exchange *exchange;
+
+Elements *elements_over(struct memory *memory, PyObject *array, const Elements *like); /* NULL with an error */
+void let_go(struct memory *memory);
+int is_off(PyObject *function);                       /* whether a call without arguments gives False, or 0 */
+
+#endif

@@ -1,0 +1,188 @@
+/* What ufuncs make of one number or two: those whose result is the same on every processor, to the bit, so that it does
+ * not matter who computes it. */
+#include "native.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+typedef signed char int8;
+typedef short int16;
+typedef int int32;
+typedef long long int64;
+typedef unsigned char uint8;
+typedef unsigned short uint16;
+typedef unsigned int uint32;
+typedef unsigned long long uint64;
+
+/* Of numbers that follow each other compilers compute several at once. */
+#define EACH(x_, y_, expression) \
+    for (Py_ssize_t i = 0; i < count; i++) { \
+        const In x = x_, y = y_; \
+        (void)x, (void)y; \
+        put[i] = (Out)(expression); \
+    }
+#define LOOP(name, in, out, expression) \
+    static void name(char *to, const char *a, const char *b, Py_ssize_t count, const Py_ssize_t *by) \
+    { \
+        typedef in In; \
+        typedef out Out; \
+        if (by[0] == sizeof(Out) && (by[1] == sizeof(In) || !by[1]) && (by[2] == sizeof(In) || !by[2])) { \
+            Out *put = (Out *)to; \
+            const In *of_a = (const In *)a, *of_b = (const In *)b, first = *of_a, second = *of_b; \
+            if (by[1] && by[2]) \
+                EACH(of_a[i], of_b[i], expression) \
+            else if (by[1]) \
+                EACH(of_a[i], second, expression) \
+            else if (by[2]) \
+                EACH(first, of_b[i], expression) \
+            else \
+                EACH(first, second, expression) \
+            return; \
+        } \
+        for (; count > 0; count--, to += by[0], a += by[1], b += by[2]) { \
+            const In x = *(const In *)a, y = *(const In *)b; \
+            (void)x, (void)y; \
+            *(Out *)to = (Out)(expression); \
+        } \
+    }
+
+/* Integers wrap around, which C leaves open of signed ones. */
+#define OF_INTEGERS(type, unsigned_) \
+    LOOP(add_##type, type, type, (unsigned_)((uint64)x + (uint64)y)) \
+    LOOP(subtract_##type, type, type, (unsigned_)((uint64)x - (uint64)y)) \
+    LOOP(multiply_##type, type, type, (unsigned_)((uint64)x * (uint64)y)) \
+    LOOP(bitwise_and_##type, type, type, x & y) \
+    LOOP(bitwise_or_##type, type, type, x | y) \
+    LOOP(bitwise_xor_##type, type, type, x ^ y) \
+    LOOP(left_shift_##type, type, type, (uint64)y < 8 * sizeof(type) ? (unsigned_)((uint64)x << (uint64)y) : 0) \
+    LOOP(right_shift_##type, type, type, (uint64)y < 8 * sizeof(type) ? x >> y : -(x < (type)1 && x != 0)) \
+    LOOP(maximum_##type, type, type, x > y ? x : y) \
+    LOOP(minimum_##type, type, type, x < y ? x : y) \
+    LOOP(negative_##type, type, type, (unsigned_)(0 - (uint64)x)) \
+    LOOP(square_##type, type, type, (unsigned_)((uint64)x * (uint64)x)) \
+    LOOP(invert_##type, type, type, ~x) \
+    LOOP(logical_not_##type, type, char, !x) \
+    COMPARED(type)
+#define COMPARED(type) \
+    LOOP(less_##type, type, char, x < y) \
+    LOOP(less_equal_##type, type, char, x <= y) \
+    LOOP(greater_##type, type, char, x > y) \
+    LOOP(greater_equal_##type, type, char, x >= y) \
+    LOOP(equal_##type, type, char, x == y) \
+    LOOP(not_equal_##type, type, char, x != y)
+/* Quotients towards minus infinity; what is divided by zero is zero. */
+#define OF_SIGNED(type, unsigned_) \
+    OF_INTEGERS(type, unsigned_) \
+    LOOP(absolute_##type, type, type, x < 0 ? (unsigned_)(0 - (uint64)x) : (unsigned_)x) \
+    LOOP(floor_divide_##type, type, type, \
+         y == 0 ? 0 : y == -1 ? (type)(unsigned_)(0 - (uint64)x) : x / y - (x % y != 0 && (x < 0) != (y < 0))) \
+    LOOP(remainder_##type, type, type, y == 0 || y == -1 ? 0 : x % y + (x % y != 0 && (x < 0) != (y < 0) ? y : 0))
+#define OF_UNSIGNED(type) \
+    OF_INTEGERS(type, type) \
+    LOOP(absolute_##type, type, type, x) \
+    LOOP(floor_divide_##type, type, type, y == 0 ? 0 : x / y) \
+    LOOP(remainder_##type, type, type, y == 0 ? 0 : x % y)
+/* Of NaN and another number the larger and the smaller are NaN. */
+#define OF_FLOATS(type, f) \
+    LOOP(add_##type, type, type, x + y) \
+    LOOP(subtract_##type, type, type, x - y) \
+    LOOP(multiply_##type, type, type, x *y) \
+    LOOP(divide_##type, type, type, x / y) \
+    LOOP(maximum_##type, type, type, x != x || x > y ? x : y) \
+    LOOP(minimum_##type, type, type, x != x || x < y ? x : y) \
+    LOOP(negative_##type, type, type, -x) \
+    LOOP(absolute_##type, type, type, fabs##f(x)) \
+    LOOP(square_##type, type, type, x *x) \
+    LOOP(reciprocal_##type, type, type, 1 / x) \
+    LOOP(floor_##type, type, type, floor##f(x)) \
+    LOOP(ceil_##type, type, type, ceil##f(x)) \
+    LOOP(trunc_##type, type, type, trunc##f(x)) \
+    LOOP(isnan_##type, type, char, x != x) \
+    LOOP(isinf_##type, type, char, fabs##f(x) == (type)INFINITY) \
+    LOOP(isfinite_##type, type, char, fabs##f(x) < (type)INFINITY) \
+    LOOP(logical_not_##type, type, char, !x) \
+    COMPARED(type)
+
+OF_SIGNED(int8, uint8)
+OF_SIGNED(int16, uint16)
+OF_SIGNED(int32, uint32)
+OF_SIGNED(int64, uint64)
+OF_UNSIGNED(uint8)
+OF_UNSIGNED(uint16)
+OF_UNSIGNED(uint32)
+OF_UNSIGNED(uint64)
+OF_FLOATS(float, f)
+OF_FLOATS(double, )
+LOOP(both, uint8, char, x && y)
+LOOP(either, uint8, char, x || y)
+LOOP(one, uint8, char, !x != !y)
+LOOP(neither, uint8, char, !x)
+LOOP(less_bool, uint8, char, !x && y)
+LOOP(less_equal_bool, uint8, char, !x || y)
+LOOP(greater_bool, uint8, char, x && !y)
+LOOP(greater_equal_bool, uint8, char, x || !y)
+LOOP(equal_bool, uint8, char, !x == !y)
+
+/* The larger and the smaller of 0 and -0 are what torch says, of vectors otherwise than at their ends. */
+#define OPEN(type) \
+    static void open_##type(char *to, const char *a, const char *b, Py_ssize_t count, const Py_ssize_t *by) \
+    { \
+        for (; count > 0; count--, a += by[1], b += by[2]) { \
+            const type x = *(const type *)a, y = *(const type *)b; \
+            if (x == 0 && y == 0 && !signbit(x) != !signbit(y)) \
+                *to = 1; \
+        } \
+    }
+OPEN(float)
+OPEN(double)
+
+#define INTEGERS(name) \
+    [INT8] = name##_int8, [INT16] = name##_int16, [INT32] = name##_int32, [INT64] = name##_int64, \
+    [UINT8] = name##_uint8, [UINT16] = name##_uint16, [UINT32] = name##_uint32, [UINT64] = name##_uint64
+#define FLOATS(name) [FLOAT32] = name##_float, [FLOAT64] = name##_double
+static const Loops LOOPS[] = {
+    {"add", SAME, {[BOOL] = either, INTEGERS(add), FLOATS(add)}},
+    {"subtract", SAME, {INTEGERS(subtract), FLOATS(subtract)}},
+    {"multiply", SAME, {[BOOL] = both, INTEGERS(multiply), FLOATS(multiply)}},
+    {"divide", SAME, {FLOATS(divide)}},
+    {"floor_divide", SAME, {INTEGERS(floor_divide)}},
+    {"remainder", SAME, {INTEGERS(remainder)}},
+    {"maximum", SAME, {[BOOL] = either, INTEGERS(maximum), FLOATS(maximum)}, {open_float, open_double}},
+    {"minimum", SAME, {[BOOL] = both, INTEGERS(minimum), FLOATS(minimum)}, {open_float, open_double}},
+    {"bitwise_and", SAME, {[BOOL] = both, INTEGERS(bitwise_and)}},
+    {"bitwise_or", SAME, {[BOOL] = either, INTEGERS(bitwise_or)}},
+    {"bitwise_xor", SAME, {[BOOL] = one, INTEGERS(bitwise_xor)}},
+    {"left_shift", SAME, {INTEGERS(left_shift)}},
+    {"right_shift", SAME, {INTEGERS(right_shift)}},
+    {"logical_and", BOOL, {[BOOL] = both}},
+    {"logical_or", BOOL, {[BOOL] = either}},
+    {"logical_xor", BOOL, {[BOOL] = one}},
+    {"less", BOOL, {[BOOL] = less_bool, INTEGERS(less), FLOATS(less)}},
+    {"less_equal", BOOL, {[BOOL] = less_equal_bool, INTEGERS(less_equal), FLOATS(less_equal)}},
+    {"greater", BOOL, {[BOOL] = greater_bool, INTEGERS(greater), FLOATS(greater)}},
+    {"greater_equal", BOOL, {[BOOL] = greater_equal_bool, INTEGERS(greater_equal), FLOATS(greater_equal)}},
+    {"equal", BOOL, {[BOOL] = equal_bool, INTEGERS(equal), FLOATS(equal)}},
+    {"not_equal", BOOL, {[BOOL] = one, INTEGERS(not_equal), FLOATS(not_equal)}},
+    {"negative", SAME, {INTEGERS(negative), FLOATS(negative)}},
+    {"absolute", SAME, {INTEGERS(absolute), FLOATS(absolute)}},
+    {"fabs", SAME, {FLOATS(absolute)}},
+    {"square", SAME, {INTEGERS(square), FLOATS(square)}},
+    {"reciprocal", SAME, {FLOATS(reciprocal)}},
+    {"floor", SAME, {FLOATS(floor)}},
+    {"ceil", SAME, {FLOATS(ceil)}},
+    {"trunc", SAME, {FLOATS(trunc)}},
+    {"invert", SAME, {[BOOL] = neither, INTEGERS(invert)}},
+    {"logical_not", BOOL, {[BOOL] = neither, INTEGERS(logical_not), FLOATS(logical_not)}},
+    {"isnan", BOOL, {FLOATS(isnan)}},
+    {"isinf", BOOL, {FLOATS(isinf)}},
+    {"isfinite", BOOL, {FLOATS(isfinite)}},
+};
+
+const Loops *
+loops_of(const char *name)
+{
+    for (size_t i = 0; i < sizeof(LOOPS) / sizeof(*LOOPS); i++)
+        if (strcmp(LOOPS[i].name, name) == 0)
+            return &LOOPS[i];
+    return NULL;
+}

@@ -1,0 +1,268 @@
+/* The operands of what is computed of few elements: arrays, scalars and Python's numbers, in one dtype. */
+#include "few.h"
+
+#include <math.h>
+
+static signed char common[KINDS][KINDS]; /* what two kinds promote to, or -1 */
+
+PyObject *
+attach_few(PyObject *module, PyObject *table)
+{
+    PyObject *key, *value;
+    Py_ssize_t at = 0;
+    memset(common, -1, sizeof(common));
+    if (!PyDict_Check(table)) {
+        PyErr_SetString(PyExc_TypeError, "{letters of two dtypes: letter of what they promote to} is expected");
+        return NULL;
+    }
+    while (PyDict_Next(table, &at, &key, &value)) {
+        const char *pair = PyUnicode_AsUTF8(key), *one = PyUnicode_AsUTF8(value);
+        int a = pair == NULL ? -1 : kind_of_letter(pair), b = a < 0 ? -1 : kind_of_letter(pair + 1);
+        int c = one == NULL || b < 0 ? -1 : kind_of_letter(one);
+        if (c < 0)
+            return NULL;
+        common[a][b] = (signed char)c;
+    }
+    Py_RETURN_NONE;
+}
+
+/* --- operands ----------------------------------------------------------------------------------------------------- */
+
+int
+taken(PyObject *x, Operand *operand)
+{
+    operand->given = NULL;
+    if (Py_IS_TYPE(x, arrays.type)) {
+        if (!elements_of(x, &operand->here, &operand->at))
+            return 0;
+        operand->kind = operand->at->kind;
+        return 1;
+    }
+    operand->given = x;
+    if (PyFloat_CheckExact(x))
+        operand->kind = FLOAT;
+    else if (PyLong_CheckExact(x))
+        operand->kind = INTEGER;
+    else {
+        operand->kind = kind_of_type(Py_TYPE(x));
+        operand->given = operand->kind < 0 ? NULL : number_of(x, operand->kind);
+    }
+    return operand->given != NULL;
+}
+
+/* A number in a kind, as an operand of no axes; 0 where that takes more than to round it. */
+int
+in_kind(Operand *operand, int kind)
+{
+    PyObject *number = operand->given;
+    if (PyLong_Check(number) && IS_REAL(kind)) {
+        double found = PyLong_AsDouble(number);
+        if (!(fabs(found) <= 0x1p53))
+            return PyErr_Clear(), 0;
+    }
+    else if (PyLong_Check(number) ? IS_WHOLE(kind) && !in_range(kind, number) : !IS_REAL(kind))
+        return 0;
+    if (kind == FLOAT32 && PyFloat_Check(number) && isfinite(PyFloat_AS_DOUBLE(number))
+        && fabs(PyFloat_AS_DOUBLE(number)) > 3.4e38)
+        return 0; /* it may leave the range */
+    operand->here.memory = (char *)&operand->number;
+    operand->here.kind = operand->kind = kind;
+    operand->here.rank = 0;
+    operand->here.itemsize = SIZES[kind];
+    operand->at = &operand->here;
+    return as_element(kind, number, &operand->number);
+}
+
+/* The kind in which two operands are computed with, or -1. */
+int
+kind_of_both(int a, int b)
+{
+    if (a == b)
+        return a < KINDS ? a : -1;
+    if (a < KINDS && b < KINDS)
+        return common[a][b];
+    int weak = a < KINDS ? b : a, strong = a < KINDS ? a : b;
+    if (strong >= KINDS || IS_COMPLEX(strong))
+        return -1;
+    if (weak == FLOAT)
+        return IS_REAL(strong) ? strong : FLOAT64;
+    return strong == BOOL ? INT64 : strong;
+}
+
+Py_ssize_t
+size_of(const Elements *elements)
+{
+    Py_ssize_t size = 1;
+    for (int axis = 0; axis < elements->rank; axis++) {
+        size *= elements->shape[axis];
+        if (size > FEW)
+            return FEW + 1;
+    }
+    return size;
+}
+
+/* Whether the axes of elements lie in memory in their order: then those of what is made of them do. */
+int
+is_in_order(const Elements *elements)
+{
+    Py_ssize_t before = PY_SSIZE_T_MAX;
+    for (int axis = 0; axis < elements->rank; axis++) {
+        if (elements->shape[axis] == 1 || elements->strides[axis] == 0)
+            continue;
+        if (elements->strides[axis] >= before) /* where they are equal, torch goes by the lengths */
+            return 0;
+        before = elements->strides[axis];
+    }
+    return 1;
+}
+
+/* --- going over the elements -------------------------------------------------------------------------------------- */
+
+/* The strides of an operand along the axes of a result, 0 where it is one number for all; 0 where it does not fit. */
+int
+spread(const Elements *operand, int rank, const Py_ssize_t *shape, Py_ssize_t *strides)
+{
+    int more = rank - operand->rank;
+    if (more < 0)
+        return 0;
+    for (int axis = 0; axis < rank; axis++) {
+        Py_ssize_t size = axis < more ? 1 : operand->shape[axis - more];
+        strides[axis] = size == 1 ? 0 : operand->strides[axis - more];
+        if (size != shape[axis] && size != 1)
+            return 0;
+    }
+    return 1;
+}
+
+void
+over(Inner *inner, int rank, const Py_ssize_t *shape, char *to, const char *a, const char *b,
+     Py_ssize_t (*by)[MOST_AXES])
+{
+    Py_ssize_t counts[MOST_AXES + 1], strides[MOST_AXES + 1][3], at[MOST_AXES + 1] = {0};
+    int axes = 0; /* the last comes first, and axes that go on in each other are one */
+    for (int axis = rank; axis-- > 0;) {
+        if (shape[axis] == 1)
+            continue;
+        int goes_on = axes > 0;
+        for (int i = 0; goes_on && i < 3; i++)
+            goes_on = by[i][axis] == strides[axes - 1][i] * counts[axes - 1];
+        if (goes_on)
+            counts[axes - 1] *= shape[axis];
+        else {
+            counts[axes] = shape[axis];
+            for (int i = 0; i < 3; i++)
+                strides[axes][i] = by[i][axis];
+            axes++;
+        }
+    }
+    if (axes == 0) {
+        counts[0] = 1;
+        strides[0][0] = strides[0][1] = strides[0][2] = 0;
+        axes = 1;
+    }
+    for (;;) {
+        inner(to, a, b, counts[0], strides[0]);
+        int axis = 1;
+        for (; axis < axes; axis++) {
+            to += strides[axis][0];
+            a += strides[axis][1];
+            b += strides[axis][2];
+            if (++at[axis] < counts[axis])
+                break;
+            to -= counts[axis] * strides[axis][0];
+            a -= counts[axis] * strides[axis][1];
+            b -= counts[axis] * strides[axis][2];
+            at[axis] = 0;
+        }
+        if (axis >= axes)
+            return;
+    }
+}
+
+/* --- casts -------------------------------------------------------------------------------------------------------- */
+
+#define CAST(from, to) \
+    static void from##_as_##to(char *put, const char *a, const char *b, Py_ssize_t count, const Py_ssize_t *by) \
+    { \
+        (void)b; \
+        for (; count > 0; count--, put += by[0], a += by[1]) \
+            *(to *)put = (to)*(const from *)a; \
+    }
+#define CASTS(from) \
+    CAST(from, int8) CAST(from, int16) CAST(from, int32) CAST(from, int64) CAST(from, uint8) CAST(from, uint16) \
+    CAST(from, uint32) CAST(from, uint64) CAST(from, float32) CAST(from, float64)
+typedef signed char int8;
+typedef short int16;
+typedef int int32;
+typedef long long int64;
+typedef unsigned char uint8;
+typedef unsigned short uint16;
+typedef unsigned int uint32;
+typedef unsigned long long uint64;
+typedef float float32;
+typedef double float64;
+typedef _Bool bool_;
+typedef struct { double parts[2]; } complex128;
+CASTS(bool_) CASTS(int8) CASTS(int16) CASTS(int32) CASTS(int64) CASTS(uint8) CASTS(uint16) CASTS(uint32) CASTS(uint64)
+CAST(float32, float32) CAST(float32, float64) CAST(float64, float32) CAST(float64, float64)
+CAST(complex128, complex128)
+
+#define TO(from) \
+    {[INT8] = from##_as_int8, [INT16] = from##_as_int16, [INT32] = from##_as_int32, [INT64] = from##_as_int64, \
+     [UINT8] = from##_as_uint8, [UINT16] = from##_as_uint16, [UINT32] = from##_as_uint32, \
+     [UINT64] = from##_as_uint64, [FLOAT32] = from##_as_float32, [FLOAT64] = from##_as_float64}
+static Inner *const casts[KINDS][KINDS] = {
+    [BOOL] = TO(bool_), [INT8] = TO(int8), [INT16] = TO(int16), [INT32] = TO(int32), [INT64] = TO(int64),
+    [UINT8] = TO(uint8), [UINT16] = TO(uint16), [UINT32] = TO(uint32), [UINT64] = TO(uint64),
+    [FLOAT32] = {[FLOAT32] = float32_as_float32, [FLOAT64] = float32_as_float64},
+    [FLOAT64] = {[FLOAT32] = float64_as_float32, [FLOAT64] = float64_as_float64}};
+
+/* What writes elements of a kind as those of another; NULL where that may lose something, or is Python's. */
+Inner *
+cast_of(int from, int to)
+{
+    if (from != to)
+        return casts[from][to];
+    switch (SIZES[to]) {
+    case 1: return uint8_as_uint8;
+    case 2: return uint16_as_uint16;
+    case 4: return uint32_as_uint32;
+    case 8: return uint64_as_uint64;
+    default: return complex128_as_complex128;
+    }
+}
+
+/* A copy of an operand in a kind, in memory that is given. */
+int
+copied(Operand *operand, int kind, char *memory)
+{
+    Elements made;
+    Inner *cast = cast_of(operand->at->kind, kind);
+    if (cast == NULL || size_of(operand->at) > FEW)
+        return 0;
+    Py_ssize_t by[3][MOST_AXES] = {{0}}, size = SIZES[kind];
+    made.memory = memory;
+    made.kind = kind;
+    made.rank = operand->at->rank;
+    made.itemsize = size;
+    for (int axis = made.rank; axis-- > 0;) {
+        made.shape[axis] = operand->at->shape[axis];
+        made.strides[axis] = by[0][axis] = size;
+        by[1][axis] = operand->at->strides[axis];
+        size *= made.shape[axis];
+    }
+    over(cast, made.rank, made.shape, memory, operand->at->memory, operand->at->memory, by);
+    memcpy((void *)&operand->here, (void *)&made, offsetof(Elements, of));
+    operand->at = &operand->here;
+    operand->kind = kind;
+    return 1;
+}
+
+/* An operand in a kind: a number is taken in it, an array copied where it has another. */
+int
+is_brought(Operand *operand, int kind, char *memory)
+{
+    if (operand->given != NULL)
+        return in_kind(operand, kind);
+    return operand->kind == kind || copied(operand, kind, memory);
+}
