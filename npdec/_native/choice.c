@@ -1,6 +1,8 @@
 /* Few elements that are chosen one by one: by arrays of indices, by masks, by conditions. */
 #include "few.h"
 
+#include <math.h>
+
 /* The number of elements of a vector of indices, each of which is in range, -1 where it is no such vector. */
 static Py_ssize_t
 indices_of(PyObject *key, Py_ssize_t size, Elements *here, const Elements **found)
@@ -13,7 +15,7 @@ indices_of(PyObject *key, Py_ssize_t size, Elements *here, const Elements **foun
         if (indices->shape[axis] > 1 && indices->strides[axis] != count * indices->itemsize && indices->rank > 1)
             return -1;
         count *= indices->shape[axis];
-        if (count == 0 || count > FEW)
+        if (count == 0 || !are_few(count))
             return -1;
     }
     Py_ssize_t by = indices->rank > 1 ? indices->itemsize : indices->strides[0];
@@ -55,7 +57,7 @@ by_indices(const Elements *of, PyObject *key)
     const Elements *indices;
     struct rows rows;
     Py_ssize_t count = indices_of(key, of->shape[0], &here, &indices);
-    if (count < 0 || !rows_of(of, &rows) || count * rows.size > FEW || indices->rank + of->rank - 1 > MOST_AXES)
+    if (count < 0 || !rows_of(of, &rows) || !are_few(count * rows.size) || indices->rank + of->rank - 1 > MOST_AXES)
         return NULL;
     made.kind = of->kind;
     made.itemsize = of->itemsize;
@@ -93,7 +95,7 @@ by_mask(const Elements *of, PyObject *key)
     Py_ssize_t count = 0;
     for (Py_ssize_t i = 0; i < mask->shape[0]; i++)
         count += mask->memory[i * mask->strides[0]] != 0;
-    if (count == 0 || count * rows.size > FEW)
+    if (count == 0 || !are_few(count * rows.size))
         return NULL;
     made.kind = of->kind;
     made.itemsize = of->itemsize;
@@ -127,6 +129,13 @@ few_chosen(PyObject *array, PyObject *key)
 
 /* Elements of one array where a mask is true, else of another. */
 static void
+where_16(char *to, const char *a, const char *mask, Py_ssize_t count, const Py_ssize_t *by)
+{
+    for (; count > 0; count--, to += by[0], a += by[1], mask += by[2])
+        if (*mask)
+            memcpy(to, a, 16);
+}
+static void
 where_8(char *to, const char *a, const char *mask, Py_ssize_t count, const Py_ssize_t *by)
 {
     for (; count > 0; count--, to += by[0], a += by[1], mask += by[2])
@@ -148,21 +157,19 @@ where_1(char *to, const char *a, const char *mask, Py_ssize_t count, const Py_ss
             *to = *a;
 }
 
-PyObject *
-few_where(PyObject *module, PyObject *const *args, Py_ssize_t count)
+static PyObject *
+where(PyObject *const *args, Py_ssize_t count, Operand *given)
 {
-    Operand given[3];
     Elements made;
-    char memory[2 * FEW * sizeof(double)];
     Py_ssize_t by[4][MOST_AXES], size = 1;
     for (int i = 0; i < 3; i++)
         if (count != 3 || !taken(args[i], &given[i])
-            || (given[i].given == NULL && (size_of(given[i].at) > FEW || !is_in_order(given[i].at))))
+            || (given[i].given == NULL && (!are_few(size_of(given[i].at)) || !is_in_order(given[i].at))))
             return or_none(left_to_python());
     int kind = kind_of_both(given[1].kind, given[2].kind);
-    if (kind < 0 || SIZES[kind] > 8 || SIZES[kind] == 2 || given[0].given != NULL || given[0].kind != BOOL
-        || is_watching() || !is_brought(&given[1], kind, memory)
-        || !is_brought(&given[2], kind, memory + FEW * sizeof(double)) || is_seen_by_torch())
+    if (kind < 0 || SIZES[kind] == 2 || given[0].given != NULL || given[0].kind != BOOL
+        || is_watching() || !is_brought(&given[1], kind)
+        || !is_brought(&given[2], kind) || is_seen_by_torch())
         return or_none(left_to_python());
     made.rank = 0;
     for (int i = 0; i < 3; i++)
@@ -174,9 +181,10 @@ few_where(PyObject *module, PyObject *const *args, Py_ssize_t count)
             if (own >= 0 && given[i].at->shape[own] != 1)
                 made.shape[axis] = given[i].at->shape[own];
         }
-        if ((size *= made.shape[axis]) > FEW || size == 0)
-            return Py_NewRef(Py_None);
+        size = product(size, made.shape[axis]);
     }
+    if (size == 0 || !are_few(size))
+        return Py_NewRef(Py_None);
     for (int i = 0; i < 3; i++)
         if (made.rank == 0 || !spread(given[i].at, made.rank, made.shape, by[1 + i]))
             return Py_NewRef(Py_None);
@@ -193,7 +201,126 @@ few_where(PyObject *module, PyObject *const *args, Py_ssize_t count)
     memcpy(of_other[1], by[3], sizeof(by[3]));
     memset(of_other[2], 0, sizeof(of_other[2]));
     over(cast_of(kind, kind), made.rank, made.shape, made.memory, given[2].at->memory, given[2].at->memory, of_other);
-    over(made.itemsize == 8 ? where_8 : made.itemsize == 4 ? where_4 : where_1, made.rank, made.shape, made.memory,
-         given[1].at->memory, given[0].at->memory, of_one);
+    Inner *const inner = made.itemsize == 16 ? where_16 : made.itemsize == 8 ? where_8 : made.itemsize == 4 ? where_4
+                       : where_1;
+    over(inner, made.rank, made.shape, made.memory, given[1].at->memory, given[0].at->memory, of_one);
     return result;
+}
+
+PyObject *
+few_where(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    Operand given[3];
+    given[0].copy = given[1].copy = given[2].copy = NULL;
+    PyObject *found = where(args, count, given);
+    forget(given, 3);
+    return found;
+}
+
+/* A value as elements of a kind: an array of `count` ones, or one for all; 0 where it is neither. */
+static int
+is_for(Operand *value, int kind, Py_ssize_t count, const Elements *beside)
+{
+    if (value->given != NULL)
+        return value->kind != BOOL && kind != BOOL && in_kind(value, kind);
+    if (!are_few(size_of(value->at)) || value->at->rank > 1 || (value->at->rank == 1 && value->at->shape[0] != count))
+        return 0;
+    if (value->kind == kind && overlap(value->at, beside) == 0)
+        return 1;
+    return (value->kind == kind || cast_of(value->kind, kind) != NULL) && copied(value, kind);
+}
+
+static int
+put(PyObject *array, PyObject *key, PyObject *value, Operand *given)
+{
+    Elements keys, here;
+    const Elements *chosen, *to;
+    PyObject *dtype = SLOT(key, arrays.of_dtype);
+    int is_mask = dtype == dtype_of_kind(BOOL);
+    if ((!is_mask && dtype != dtype_of_kind(INT64)) || is_watching() || !can_write(array)
+        || !elements_of(array, &here, &to) || to->rank != 1 || !can_be_written(to) || is_seen_by_torch())
+        return 0;
+    Py_ssize_t count = 0, length = to->shape[0];
+    if (is_mask) {
+        if (!elements_of(key, &keys, &chosen) || chosen->rank != 1 || chosen->shape[0] != length)
+            return 0;
+        for (Py_ssize_t i = 0; i < length; i++)
+            count += chosen->memory[i * chosen->strides[0]] != 0;
+    }
+    else
+        count = indices_of(key, length, &keys, &chosen);
+    if (count < 0 || chosen->rank != 1 || overlap(chosen, to) != 0 || !taken(value, given)
+        || !is_for(given, to->kind, count, to) || tell(array) < 0)
+        return 0;
+    const char *from = given->at->memory, *one = chosen->memory;
+    Py_ssize_t by = given->at->rank ? given->at->strides[0] : 0, size = to->itemsize;
+    for (Py_ssize_t i = 0; i < chosen->shape[0]; i++, one += chosen->strides[0]) {
+        long long index = i;
+        if (is_mask ? !*one : (index = *(const long long *)one, 0))
+            continue;
+        memcpy(to->memory + (index < 0 ? index + length : index) * to->strides[0], from, (size_t)size);
+        from += by;
+    }
+    return 1;
+}
+
+int
+few_put(PyObject *array, PyObject *key, PyObject *value)
+{
+    Operand given;
+    given.copy = NULL;
+    int done = put(array, key, value, &given);
+    forget(&given, 1);
+    return done;
+}
+
+/* Whether there is a zero among floats that has a sign: which one is an extreme, torch says. */
+static int
+has_negative_zero(const Elements *of)
+{
+    for (Py_ssize_t i = 0; i < (of->rank ? of->shape[0] : 1); i++) {
+        const char *at = of->memory + (of->rank ? i * of->strides[0] : 0);
+        double number = of->kind == FLOAT64 ? *(const double *)at : *(const float *)at;
+        if (number == 0 && signbit(number))
+            return 1;
+    }
+    return 0;
+}
+
+static int
+applied_at(const Loops *loops, PyObject *array, PyObject *key, PyObject *value, Operand *given)
+{
+    Elements keys, here;
+    const Elements *chosen, *to;
+    if (loops == NULL || loops->result != SAME || loops->is_product || is_watching() || !can_write(array)
+        || !Py_IS_TYPE(key, arrays.type) || !elements_of(array, &here, &to) || to->rank != 1
+        || loops->of[to->kind] == NULL || !can_be_written(to) || is_seen_by_torch())
+        return 0;
+    Py_ssize_t number = indices_of(key, to->shape[0], &keys, &chosen);
+    if (number < 0 || chosen->rank != 1 || overlap(chosen, to) != 0 || !taken(value, given)
+        || kind_of_both(to->kind, given->kind) != to->kind || !is_for(given, to->kind, number, to)
+        || (loops->unless[0] != NULL && IS_REAL(to->kind) && (has_negative_zero(to) || has_negative_zero(given->at)))
+        || tell(array) < 0)
+        return 0;
+    const Py_ssize_t by[3] = {0}, step = given->at->rank ? given->at->strides[0] : 0;
+    const char *from = given->at->memory;
+    for (Py_ssize_t i = 0; i < number; i++, from += step) {
+        long long index = *(const long long *)(chosen->memory + i * chosen->strides[0]);
+        char *place = to->memory + (index < 0 ? index + to->shape[0] : index) * to->strides[0];
+        loops->of[to->kind](place, place, from, 1, by);
+    }
+    return 1;
+}
+
+/* `ufunc.at(array, indices, values)`, by name: True where it is done, False where that is left to Python. */
+PyObject *
+few_at(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    const char *name = count == 4 ? PyUnicode_AsUTF8(args[0]) : NULL;
+    Operand given;
+    given.copy = NULL;
+    int done = name == NULL ? 0 : applied_at(loops_of(name), args[1], args[2], args[3], &given);
+    forget(&given, 1);
+    left_to_python();
+    return PyErr_Occurred() ? NULL : PyBool_FromLong(done);
 }

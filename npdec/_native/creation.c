@@ -16,7 +16,7 @@ shaped(PyObject *shape, Elements *made)
         PyObject *length = many ? PyTuple_GET_ITEM(shape, axis) : shape;
         int beyond = 1;
         Py_ssize_t found = PyLong_CheckExact(length) ? PyLong_AsLongAndOverflow(length, &beyond) : 0;
-        if (beyond || found <= 0 || found > FEW || (size *= found) > FEW)
+        if (beyond || found <= 0 || !are_few(size = product(size, found)))
             return 0;
         made->shape[axis] = found;
     }
@@ -77,8 +77,9 @@ like(PyObject *array, int number)
     made.rank = of->rank;
     made.kind = of->kind;
     for (int axis = 0; axis < of->rank; axis++)
-        if ((size *= made.shape[axis] = of->shape[axis]) > FEW)
-            return Py_NewRef(Py_None);
+        size = product(size, made.shape[axis] = of->shape[axis]);
+    if (!are_few(size))
+        return Py_NewRef(Py_None);
     return or_none(filled(&made, size, number));
 }
 

@@ -345,7 +345,8 @@ setitem(PyObject *function, PyObject *const *args, size_t nargsf, PyObject *name
         if (has_tensor && is_of_integers(args[1]))
             done = write_element(args[0], args[1], args[2]);
         if (!done && !PyErr_Occurred())
-            done = write_lazy(args[0], args[1], args[2]);
+            done = Py_IS_TYPE(args[1], arrays.type) ? few_put(args[0], args[1], args[2])
+                                                     : write_lazy(args[0], args[1], args[2]);
         if (!done && !PyErr_Occurred())
             done = write_part(args[0], args[1], args[2]);
         if (done)

@@ -8,7 +8,7 @@ few_of_one(const Loops *loops, PyObject *x)
 {
     Operand a;
     Elements made;
-    if (is_watching() || !taken(x, &a) || loops->of[a.kind] == NULL || size_of(a.at) > FEW || is_seen_by_torch())
+    if (is_watching() || !taken(x, &a) || loops->of[a.kind] == NULL || !are_few(size_of(a.at)) || is_seen_by_torch())
         return left_to_python();
     Py_ssize_t by[3][MOST_AXES] = {{0}};
     made.rank = a.at->rank;
@@ -31,55 +31,54 @@ few_of_one(const Loops *loops, PyObject *x)
 
 /* The kind in which a ufunc computes, its operands brought to it; -1 where that is Python's. */
 static int
-kind_for(const Loops *loops, Operand *a, Operand *b, char *memory)
+kind_for(const Loops *loops, Operand *a, Operand *b)
 {
     int kind = kind_of_both(a->kind, b->kind);
     if (kind >= 0 && kind <= UINT64 && loops->of[kind] == NULL && loops->of[BOOL] == NULL && loops->of[INT8] == NULL)
         kind = FLOAT64; /* quotients */
     if (kind < 0 || loops->of[kind] == NULL)
         return -1;
+    if (loops->is_product && IS_COMPLEX(kind) && (IS_COMPLEX(a->kind) || a->kind == COMPLEX)
+        && (IS_COMPLEX(b->kind) || b->kind == COMPLEX))
+        return -1;
     if (loops->result == BOOL && IS_REAL(kind) && !IS_REAL(a->kind) && !IS_REAL(b->kind) && a->kind < KINDS
         && b->kind < KINDS)
         return -1; /* NumPy compares integers of all dtypes as they are */
-    if (!is_brought(a, kind, memory) || !is_brought(b, kind, memory + FEW * sizeof(double)))
+    if (!is_brought(a, kind) || !is_brought(b, kind))
         return -1;
     return kind;
 }
 
-PyObject *
-few_of_two(const Loops *loops, PyObject *x, PyObject *y, int is_turned)
+static PyObject *
+of_two(const Loops *loops, Operand *a, Operand *b)
 {
-    Operand a, b;
     Elements made;
-    char memory[2 * FEW * sizeof(double)];
-    if (is_watching() || !taken(x, is_turned ? &b : &a) || !taken(y, is_turned ? &a : &b) || is_seen_by_torch())
-        return left_to_python();
     for (int i = 0; i < 2; i++) {
-        const Operand *operand = i ? &b : &a;
-        if (operand->given == NULL && (size_of(operand->at) > FEW || !is_in_order(operand->at)))
+        const Operand *operand = i ? b : a;
+        if (operand->given == NULL && (!are_few(size_of(operand->at)) || !is_in_order(operand->at)))
             return NULL;
     }
-    int kind = kind_for(loops, &a, &b, memory);
+    int kind = kind_for(loops, a, b);
     if (kind < 0)
         return left_to_python();
-    const Elements *longer = a.at->rank >= b.at->rank ? a.at : b.at, *other = longer == a.at ? b.at : a.at;
+    const Elements *longer = a->at->rank >= b->at->rank ? a->at : b->at, *other = longer == a->at ? b->at : a->at;
     int more = longer->rank - other->rank;
     Py_ssize_t size = 1, by[3][MOST_AXES];
     for (int axis = 0; axis < longer->rank; axis++) {
         Py_ssize_t one = longer->shape[axis], beside = axis < more ? 1 : other->shape[axis - more];
         made.shape[axis] = one == 1 ? beside : one;
-        size *= made.shape[axis];
-        if (size > FEW)
-            return NULL;
+        size = product(size, made.shape[axis]);
     }
+    if (!are_few(size))
+        return NULL;
     made.rank = longer->rank;
-    if (made.rank == 0 || size == 0 || !spread(a.at, made.rank, made.shape, by[1])
-        || !spread(b.at, made.rank, made.shape, by[2]))
+    if (made.rank == 0 || size == 0 || !spread(a->at, made.rank, made.shape, by[1])
+        || !spread(b->at, made.rank, made.shape, by[2]))
         return NULL;
     if (IS_REAL(kind) && loops->unless[kind == FLOAT64] != NULL) {
         char is_open = 0;
         memset(by[0], 0, sizeof(by[0]));
-        over(loops->unless[kind == FLOAT64], made.rank, made.shape, &is_open, a.at->memory, b.at->memory, by);
+        over(loops->unless[kind == FLOAT64], made.rank, made.shape, &is_open, a->at->memory, b->at->memory, by);
         if (is_open)
             return NULL;
     }
@@ -88,22 +87,33 @@ few_of_two(const Loops *loops, PyObject *x, PyObject *y, int is_turned)
     PyObject *result = new_lazy(&made);
     if (result != NULL) {
         memcpy(by[0], made.strides, sizeof(made.strides));
-        over(loops->of[kind], made.rank, made.shape, made.memory, a.at->memory, b.at->memory, by);
+        over(loops->of[kind], made.rank, made.shape, made.memory, a->at->memory, b->at->memory, by);
     }
     return result;
 }
 
 PyObject *
+few_of_two(const Loops *loops, PyObject *x, PyObject *y, int is_turned)
+{
+    Operand operands[2];
+    operands[0].copy = operands[1].copy = NULL;
+    if (is_watching() || !taken(x, &operands[is_turned]) || !taken(y, &operands[!is_turned]) || is_seen_by_torch())
+        return left_to_python();
+    PyObject *found = of_two(loops, &operands[0], &operands[1]);
+    forget(operands, 2);
+    return found;
+}
+
+PyObject *
 few_of_scalars(const Loops *loops, PyObject *x, PyObject *y)
 {
-    Operand a, b;
+    Operand a = {.copy = NULL}, b = {.copy = NULL};
     Elements found = {.kind = -1};
     Element element;
-    char memory[1];
     const Py_ssize_t by[3] = {0};
     if (is_watching() || !taken(x, &a) || !taken(y, &b) || a.kind >= KINDS || b.kind >= KINDS)
         return left_to_python(); /* one of them has a dtype */
-    int kind = kind_for(loops, &a, &b, memory);
+    int kind = kind_for(loops, &a, &b);
     if (kind < 0 || is_seen_by_torch())
         return left_to_python();
     if (IS_REAL(kind) && loops->unless[kind == FLOAT64] != NULL) {
@@ -131,7 +141,7 @@ reach(const Elements *elements, const char **first, const char **end)
 }
 
 /* How two arrays of one kind lie to each other: 0 apart, 1 the same elements in the same places, 2 otherwise. */
-static int
+int
 overlap(const Elements *a, const Elements *b)
 {
     const char *first, *end, *other, *others_end;
@@ -148,64 +158,80 @@ overlap(const Elements *a, const Elements *b)
 }
 
 /* Whether each element has a place for itself, and there are few. */
-static int
+int
 can_be_written(const Elements *to)
 {
     Py_ssize_t size = size_of(to);
     for (int axis = 0; axis < to->rank; axis++)
         if (to->shape[axis] > 1 && to->strides[axis] == 0)
             return 0;
-    return size > 0 && size <= FEW;
+    return size > 0 && are_few(size);
+}
+
+static PyObject *
+into(const Loops *loops, PyObject *x, Operand *a, Operand *b)
+{
+    Py_ssize_t by[3][MOST_AXES];
+    int kind = a->kind;
+    if ((b->given == NULL && !are_few(size_of(b->at))) || kind_for(loops, a, b) != kind)
+        return left_to_python();
+    if (b->given == NULL && overlap(a->at, b->at) == 2 && !copied(b, kind))
+        return NULL;
+    memcpy(by[0], a->at->strides, sizeof(a->at->strides));
+    memcpy(by[1], a->at->strides, sizeof(a->at->strides));
+    if (!spread(b->at, a->at->rank, a->at->shape, by[2]) || tell(x) < 0)
+        return left_to_python();
+    over(loops->of[kind], a->at->rank, a->at->shape, a->at->memory, a->at->memory, b->at->memory, by);
+    return Py_NewRef(x);
 }
 
 PyObject *
 few_in_place(const Loops *loops, PyObject *x, PyObject *y)
 {
-    Operand a, b;
-    char memory[2 * FEW * sizeof(double)];
-    Py_ssize_t by[3][MOST_AXES];
-    if (loops->result != SAME || is_watching() || !can_write(x) || !taken(x, &a) || !taken(y, &b) || is_seen_by_torch()
-        || !can_be_written(a.at))
+    Operand operands[2];
+    operands[0].copy = operands[1].copy = NULL;
+    if (loops->result != SAME || is_watching() || !can_write(x) || !taken(x, &operands[0]) || !taken(y, &operands[1])
+        || is_seen_by_torch() || !can_be_written(operands[0].at))
         return left_to_python();
-    int kind = a.kind;
-    if ((b.given == NULL && size_of(b.at) > FEW) || kind_for(loops, &a, &b, memory) != kind)
-        return left_to_python();
-    if (b.given == NULL && overlap(a.at, b.at) == 2 && !copied(&b, kind, memory))
-        return NULL;
-    memcpy(by[0], a.at->strides, sizeof(a.at->strides));
-    memcpy(by[1], a.at->strides, sizeof(a.at->strides));
-    if (!spread(b.at, a.at->rank, a.at->shape, by[2]) || tell(x) < 0)
-        return left_to_python();
-    over(loops->of[kind], a.at->rank, a.at->shape, a.at->memory, a.at->memory, b.at->memory, by);
-    return Py_NewRef(x);
+    PyObject *found = into(loops, x, &operands[0], &operands[1]);
+    forget(operands, 2);
+    return found;
+}
+
+static int
+put(PyObject *array, const Elements *to, Operand *given)
+{
+    Py_ssize_t by[3][MOST_AXES] = {{0}};
+    if (given->given != NULL) {
+        if (to->kind == BOOL || given->kind == BOOL || !in_kind(given, to->kind))
+            return 0;
+    }
+    else {
+        Inner *cast = cast_of(given->kind, to->kind);
+        int lies = cast == NULL || !are_few(size_of(given->at)) ? -1 : overlap(to, given->at);
+        if (lies < 0)
+            return 0;
+        if (lies == 1 && given->kind == to->kind)
+            return 1; /* x[key] += y, which has written the view */
+        if (lies && !copied(given, to->kind))
+            return 0;
+    }
+    Inner *cast = cast_of(given->kind, to->kind);
+    if (cast == NULL || !spread(given->at, to->rank, to->shape, by[1]) || tell(array) < 0)
+        return 0;
+    memcpy(by[0], to->strides, sizeof(to->strides));
+    over(cast, to->rank, to->shape, to->memory, given->at->memory, given->at->memory, by);
+    return 1;
 }
 
 int
 few_written(PyObject *array, const Elements *to, PyObject *value)
 {
     Operand given;
-    char memory[FEW * sizeof(Py_complex)];
-    Py_ssize_t by[3][MOST_AXES] = {{0}};
+    given.copy = NULL;
     if (is_watching() || !can_be_written(to) || !taken(value, &given) || is_seen_by_torch())
         return 0;
-    if (given.given != NULL) {
-        if (to->kind == BOOL || IS_COMPLEX(to->kind) || given.kind == BOOL || !in_kind(&given, to->kind))
-            return 0;
-    }
-    else {
-        Inner *cast = cast_of(given.kind, to->kind);
-        int lies = cast == NULL || size_of(given.at) > FEW ? -1 : overlap(to, given.at);
-        if (lies < 0)
-            return 0;
-        if (lies == 1 && given.kind == to->kind)
-            return 1; /* x[key] += y, which has written the view */
-        if (lies && !copied(&given, to->kind, memory))
-            return 0;
-    }
-    Inner *cast = cast_of(given.kind, to->kind);
-    if (cast == NULL || !spread(given.at, to->rank, to->shape, by[1]) || tell(array) < 0)
-        return 0;
-    memcpy(by[0], to->strides, sizeof(to->strides));
-    over(cast, to->rank, to->shape, to->memory, given.at->memory, given.at->memory, by);
-    return 1;
+    int done = put(array, to, &given);
+    forget(&given, 1);
+    return done;
 }

@@ -8,20 +8,24 @@ typedef struct {
     const Elements *at;
     Elements here;
     Element number;      /* what `here` looks at, of a number */
-    int kind;            /* INTEGER or FLOAT for Python's numbers, which take the dtype of the other operand */
+    int kind;            /* INTEGER, FLOAT or COMPLEX for Python's numbers, which take the dtype of the other operand */
     PyObject *given;     /* of a number: Python's */
+    void *copy;          /* memory that `forget` frees, or NULL */
 } Operand;
-enum { INTEGER = KINDS, FLOAT };
+enum { INTEGER = KINDS, FLOAT, COMPLEX };
 
-int taken(PyObject *x, Operand *operand);              /* 0 where it is Python's */
+int taken(PyObject *x, Operand *operand);             /* 0 where it is Python's */
 int in_kind(Operand *operand, int kind);
 int kind_of_both(int a, int b);
-Py_ssize_t size_of(const Elements *elements);         /* more than FEW for all that are */
+Py_ssize_t size_of(const Elements *elements);
 int spread(const Elements *operand, int rank, const Py_ssize_t *shape, Py_ssize_t *strides);
 void over(Inner *inner, int rank, const Py_ssize_t *shape, char *to, const char *a, const char *b,
           Py_ssize_t (*by)[MOST_AXES]);
 Inner *cast_of(int from, int to);
-int copied(Operand *operand, int kind, char *memory);
-int is_brought(Operand *operand, int kind, char *memory);
+int copied(Operand *operand, int kind);               /* in another kind, or apart from what is written */
+int overlap(const Elements *a, const Elements *b);     /* 0: apart, 1: the same elements, 2: otherwise */
+int can_be_written(const Elements *to);
+int is_brought(Operand *operand, int kind);           /* a number is taken in the kind, an array copied */
+void forget(Operand *operands, int count);            /* at the end; before, `copy` of all is NULL */
 
 #endif

@@ -13,9 +13,9 @@ is_seen_by_torch(void)
     return !is_off(asked.functions) || !is_off(asked.is_transformed);
 }
 
-/* Where the elements of a plain tensor on the host lie; 0 where they are none, too many, or more than numbers. */
+/* Where the elements of a plain tensor on the host lie, few or any number; 0 where they are none, or carry more. */
 static int
-look_at_tensor(PyObject *tensor, PyObject *dtype, int64_t most, Elements *found)
+look_at_tensor(PyObject *tensor, PyObject *dtype, int is_any, Elements *found)
 {
     Array array;
     found->kind = kind_of_dtype(dtype);
@@ -24,9 +24,10 @@ look_at_tensor(PyObject *tensor, PyObject *dtype, int64_t most, Elements *found)
     if (array.device != ON_HOST || array.rank > MOST_AXES || array.elements == NULL || array.offset
         || array.bits != (found->kind == BOOL ? 8 : 8 * SIZES[found->kind]) || array.lanes != 1)
         return 0;
+    Py_ssize_t size = 1;
     for (int axis = 0; axis < array.rank; axis++)
-        most = array.shape[axis] ? most / array.shape[axis] : 0;
-    if (most == 0 || is_true_of(tensor, words.requires_grad))
+        size = product(size, array.shape[axis]);
+    if (size == 0 || (!is_any && !are_few(size)) || is_true_of(tensor, words.requires_grad))
         return 0;
     if (IS_COMPLEX(found->kind) ? is_true_by(tensor, words.is_conj)
                                 : IS_REAL(found->kind) && is_true_by(tensor, words.is_neg))
@@ -51,7 +52,7 @@ elements_of(PyObject *array, Elements *here, const Elements **found)
     }
     *found = here;
     return tensor != NULL && Py_IS_TYPE(tensor, arrays.tensor)
-        && (look_at_tensor(tensor, SLOT(array, arrays.of_dtype), FEW, here) || (left_to_python(), 0));
+        && (look_at_tensor(tensor, SLOT(array, arrays.of_dtype), 0, here) || (left_to_python(), 0));
 }
 
 /* Whether of the arrays over a memory this one alone lives, and nothing stands for parts of it. */
@@ -67,9 +68,16 @@ lives_alone(PyObject *family, PyObject *array)
         || SLOT(family, families.of_origin) != Py_None || SLOT(family, families.of_mixed) != Py_False)
         return 0;
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(family); i++) {
-        PyObject *known = PyList_GET_ITEM(family, i);
-        PyObject *one = PyWeakref_CheckRef(known) ? PyWeakref_GET_OBJECT(known) : NULL;
-        if (one != Py_None && one != array)
+        PyObject *known = PyList_GET_ITEM(family, i), *one = NULL;
+#if PY_VERSION_HEX >= 0x030D0000
+        if (PyWeakref_GetRef(known, &one) < 0)
+            return PyErr_Clear(), 0;
+        Py_XDECREF(one);
+#else
+        one = PyWeakref_CheckRef(known) ? PyWeakref_GET_OBJECT(known) : array + 1;
+        one = one == Py_None ? NULL : one;
+#endif
+        if (one != NULL && one != array)
             return 0;
     }
     return 1;
@@ -104,7 +112,7 @@ hold(PyObject *array)
     PyObject *tensor = SLOT(array, arrays.of_tensor), *family = SLOT(array, arrays.of_family);
     Elements found;
     if (tensor == NULL || !Py_IS_TYPE(tensor, arrays.tensor) || !lives_alone(family, array) || !holds_alone(tensor)
-        || !look_at_tensor(tensor, SLOT(array, arrays.of_dtype), INT64_MAX, &found)
+        || !look_at_tensor(tensor, SLOT(array, arrays.of_dtype), 1, &found)
         || is_true_by(tensor, words.is_inference))
         return left_to_python(), 0;
     struct memory *memory = PyMem_Calloc(1, sizeof(struct memory));

@@ -13,18 +13,77 @@
 struct block {
     Managed managed;
     int64_t shape[MOST_AXES], strides[MOST_AXES];
+    size_t size;  /* in bytes, with the memory */
 };
 #define ALIGNMENT 64
+
+/* Large blocks that were freed last: what computes with such arrays takes the same ones again and again, and the system
+ * would clear their pages each time. */
+#define LARGE ((size_t)1 << 16)
+#define BLOCKS 8
+#define BYTES ((size_t)1 << 26)
+static struct {
+    PyThread_type_lock lock;
+    struct block *blocks[BLOCKS];  /* the one that was freed first comes first */
+    int count;
+    size_t size;
+} spare;
 
 const Exchange *exchange;
 struct asked asked;
 
 /* --- memory ------------------------------------------------------------------------------------------------------- */
 
+static struct block *
+without_spare(int at)
+{
+    struct block *block = spare.blocks[at];
+    spare.count--;
+    spare.size -= block->size;
+    memmove(spare.blocks + at, spare.blocks + at + 1, (size_t)(spare.count - at) * sizeof(*spare.blocks));
+    return block;
+}
+
+static struct block *
+new_block(size_t size)
+{
+    struct block *block = NULL;
+    if (size >= LARGE && spare.lock != NULL) {
+        size = (size + 4095) / 4096 * 4096;
+        PyThread_acquire_lock(spare.lock, WAIT_LOCK);
+        for (int i = spare.count; block == NULL && i-- > 0;)
+            if (spare.blocks[i]->size >= size && spare.blocks[i]->size - size <= size / 8)
+                block = without_spare(i);
+        PyThread_release_lock(spare.lock);
+    }
+    if (block == NULL) {
+        block = malloc(size);
+        if (block != NULL)
+            block->size = size;
+    }
+    return block;
+}
+
+/* Called without Python's lock, too. */
+static void
+free_block(struct block *block)
+{
+    if (block != NULL && block->size >= LARGE && block->size <= BYTES / 2 && spare.lock != NULL) {
+        PyThread_acquire_lock(spare.lock, WAIT_LOCK);
+        while (spare.count == BLOCKS || (spare.count && spare.size + block->size > BYTES))
+            free(without_spare(0));
+        spare.blocks[spare.count++] = block;
+        spare.size += block->size;
+        PyThread_release_lock(spare.lock);
+        return;
+    }
+    free(block);
+}
+
 static void
 free_managed(Managed *managed)
 {
-    free(managed); /* with what follows it; called without Python's lock, too */
+    free_block((struct block *)managed);
 }
 
 void
@@ -32,7 +91,7 @@ let_go(struct memory *memory)
 {
     if (--memory->references > 0)
         return;
-    free(memory->block);
+    free_block(memory->block);
     Py_XDECREF(memory->tensor);
     Py_XDECREF(memory->family);
     PyMem_Free(memory);
@@ -103,10 +162,12 @@ new_lazy(Elements *whole)
     whole->is_whole = 1;
     for (int axis = whole->rank; axis-- > 0; size *= whole->shape[axis])
         whole->strides[axis] = size;
-    struct block *block = malloc(sizeof(struct block) + ALIGNMENT + (size_t)size);
+    if (spare.lock == NULL)
+        spare.lock = PyThread_allocate_lock();
+    struct block *block = new_block(sizeof(struct block) + ALIGNMENT + (size_t)size);
     struct memory *memory = block == NULL ? NULL : PyMem_Calloc(1, sizeof(struct memory));
     if (memory == NULL) {
-        free(block);
+        free_block(block);
         return PyErr_NoMemory();
     }
     whole->memory = (char *)(((uintptr_t)(block + 1) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT);
@@ -204,7 +265,7 @@ read_tensor(PyObject *array, Reading *reading)
         tensor = Py_NewRef(memory->tensor);
     }
     else {
-        struct block *loan = malloc(sizeof(struct block));
+        struct block *loan = new_block(sizeof(struct block));
         if (loan == NULL)
             return PyErr_NoMemory();
         for (int axis = 0; axis < elements->rank; axis++) {

@@ -72,7 +72,8 @@ static PyMethodDef methods[] = {
      "attach_lazy(capsule of DLPack's C interface, slot `_e`, class that has it, a tensor that is a view of another, "
      "namespace with `_is_profiler_enabled`, (use count of a storage, increment_version, number of modes of functions, "
      "is_inference_mode_enabled, is_transformed, is_grad_enabled, what calls a function with none of these))"},
-    {"attach_few", attach_few, METH_O, "attach_few({letters of two dtypes: letter of what they promote to})"},
+    {"attach_few", attach_few, METH_VARARGS,
+     "attach_few({letters of two dtypes: letter of what they promote to}, says in how many threads torch computes)"},
     {"settled", settled, METH_O, "Make the tensor of a lazy array, and of all over the same memory."},
     {"attach_creation", attach_creation, METH_O, "attach_creation(namespace with `used`)"},
     {"few_zeros", (PyCFunction)(void (*)(void))few_zeros, METH_FASTCALL, "np.zeros(shape, dtype), or None."},
@@ -83,6 +84,7 @@ static PyMethodDef methods[] = {
     {"few_empty_like", few_empty_like, METH_O, "np.empty_like(prototype), or None."},
     {"few_copy", few_copy, METH_O, "np.copy(a), or None."},
     {"few_where", (PyCFunction)(void (*)(void))few_where, METH_FASTCALL, "np.where(condition, x, y), or None."},
+    {"few_at", (PyCFunction)(void (*)(void))few_at, METH_FASTCALL, "ufunc.at(a, indices, b), by name: if it is done."},
     {"few_arange", few_arange, METH_O, "np.arange(stop), or None."},
     {"references", references, METH_O, "The references to a tensor that is given in a tuple."},
     {NULL, NULL, 0, NULL},

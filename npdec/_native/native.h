@@ -130,18 +130,20 @@ typedef struct {
     int result;                                       /* its kind, or SAME */
     Inner *of[KINDS];
     Inner *unless[2];                                 /* of floats and doubles: marks where torch decides, or NULL */
+    int is_product;                                   /* 1: of complex numbers by real ones, of two torch decides */
 } Loops;
 const Loops *loops_of(const char *name);              /* NULL where there are none */
 
 /* few.c */
-#define FEW 2048                                      /* of more elements torch computes sooner */
+Py_ssize_t product(Py_ssize_t a, Py_ssize_t b);       /* of sizes; no more than is computed here */
+int are_few(Py_ssize_t size);                         /* so few elements that torch computes them in one thread */
 PyObject *few_of_one(const Loops *loops, PyObject *x);
 PyObject *few_of_two(const Loops *loops, PyObject *x, PyObject *y, int is_turned);
 PyObject *few_of_scalars(const Loops *loops, PyObject *x, PyObject *y);
 PyObject *few_where(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *few_in_place(const Loops *loops, PyObject *x, PyObject *y);
 int few_written(PyObject *array, const Elements *to, PyObject *value); /* 1: it is done, 0: that is Python's */
-PyObject *attach_few(PyObject *module, PyObject *table);
+PyObject *attach_few(PyObject *module, PyObject *args);
 
 int is_in_order(const Elements *elements);            /* whether the axes of a result would be in theirs */
 
@@ -158,6 +160,8 @@ PyObject *attach_creation(PyObject *module, PyObject *namespace);
 
 /* choice.c */
 PyObject *few_chosen(PyObject *array, PyObject *key); /* what an array of indices or a mask chooses, or NULL */
+int few_put(PyObject *array, PyObject *key, PyObject *value); /* writes there: 1 where that is done, 0 where not */
+PyObject *few_at(PyObject *module, PyObject *const *args, Py_ssize_t count);
 
 /* parts.c */
 int part_by(const Elements *whole, PyObject *key, Elements *part); /* 1: a view, 2: an element, 0: that is Python's */

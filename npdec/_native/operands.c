@@ -3,18 +3,18 @@
 
 #include <math.h>
 
+static PyObject *threads;    /* says in how many threads torch computes */
 static signed char common[KINDS][KINDS]; /* what two kinds promote to, or -1 */
 
 PyObject *
-attach_few(PyObject *module, PyObject *table)
+attach_few(PyObject *module, PyObject *args)
 {
-    PyObject *key, *value;
+    PyObject *table, *count, *key, *value;
     Py_ssize_t at = 0;
-    memset(common, -1, sizeof(common));
-    if (!PyDict_Check(table)) {
-        PyErr_SetString(PyExc_TypeError, "{letters of two dtypes: letter of what they promote to} is expected");
+    if (!PyArg_ParseTuple(args, "O!O:attach_few", &PyDict_Type, &table, &count))
         return NULL;
-    }
+    Py_XSETREF(threads, Py_NewRef(count));
+    memset(common, -1, sizeof(common));
     while (PyDict_Next(table, &at, &key, &value)) {
         const char *pair = PyUnicode_AsUTF8(key), *one = PyUnicode_AsUTF8(value);
         int a = pair == NULL ? -1 : kind_of_letter(pair), b = a < 0 ? -1 : kind_of_letter(pair + 1);
@@ -43,6 +43,8 @@ taken(PyObject *x, Operand *operand)
         operand->kind = FLOAT;
     else if (PyLong_CheckExact(x))
         operand->kind = INTEGER;
+    else if (PyComplex_CheckExact(x))
+        operand->kind = COMPLEX;
     else {
         operand->kind = kind_of_type(Py_TYPE(x));
         operand->given = operand->kind < 0 ? NULL : number_of(x, operand->kind);
@@ -55,14 +57,17 @@ int
 in_kind(Operand *operand, int kind)
 {
     PyObject *number = operand->given;
-    if (PyLong_Check(number) && IS_REAL(kind)) {
+    if (PyLong_Check(number) && kind >= FLOAT16) {
         double found = PyLong_AsDouble(number);
         if (!(fabs(found) <= 0x1p53))
             return PyErr_Clear(), 0;
     }
-    else if (PyLong_Check(number) ? IS_WHOLE(kind) && !in_range(kind, number) : !IS_REAL(kind))
+    else if (PyLong_Check(number) ? IS_WHOLE(kind) && !in_range(kind, number)
+                                  : !IS_COMPLEX(kind) && !(IS_REAL(kind) && PyFloat_Check(number)))
         return 0;
-    if (kind == FLOAT32 && PyFloat_Check(number) && isfinite(PyFloat_AS_DOUBLE(number))
+    if (kind == COMPLEX64 && PyComplex_Check(number))
+        return 0;
+    if ((kind == FLOAT32 || kind == COMPLEX64) && PyFloat_Check(number) && isfinite(PyFloat_AS_DOUBLE(number))
         && fabs(PyFloat_AS_DOUBLE(number)) > 3.4e38)
         return 0; /* it may leave the range */
     operand->here.memory = (char *)&operand->number;
@@ -82,22 +87,44 @@ kind_of_both(int a, int b)
     if (a < KINDS && b < KINDS)
         return common[a][b];
     int weak = a < KINDS ? b : a, strong = a < KINDS ? a : b;
-    if (strong >= KINDS || IS_COMPLEX(strong))
+    if (strong >= KINDS)
         return -1;
+    if (IS_COMPLEX(strong))
+        return strong;
+    if (weak == COMPLEX)
+        return strong == FLOAT32 ? COMPLEX64 : strong == FLOAT16 ? -1 : COMPLEX128;
     if (weak == FLOAT)
         return IS_REAL(strong) ? strong : FLOAT64;
     return strong == BOOL ? INT64 : strong;
+}
+
+#define MOST 32768           /* of more elements torch gives each thread some */
+#define LIMIT ((Py_ssize_t)1 << 28)
+
+Py_ssize_t
+product(Py_ssize_t a, Py_ssize_t b)
+{
+    return b == 0 || a == 0 ? 0 : a > LIMIT / b ? LIMIT : a * b;
+}
+
+int
+are_few(Py_ssize_t size)
+{
+    if (size <= MOST)
+        return 1;
+    PyObject *count = size < LIMIT ? PyObject_CallNoArgs(threads) : NULL;
+    int is_one = count != NULL && PyLong_AsLong(count) == 1;
+    Py_XDECREF(count);
+    PyErr_Clear();
+    return is_one;
 }
 
 Py_ssize_t
 size_of(const Elements *elements)
 {
     Py_ssize_t size = 1;
-    for (int axis = 0; axis < elements->rank; axis++) {
-        size *= elements->shape[axis];
-        if (size > FEW)
-            return FEW + 1;
-    }
+    for (int axis = 0; axis < elements->rank; axis++)
+        size = product(size, elements->shape[axis]);
     return size;
 }
 
@@ -190,7 +217,8 @@ over(Inner *inner, int rank, const Py_ssize_t *shape, char *to, const char *a, c
     }
 #define CASTS(from) \
     CAST(from, int8) CAST(from, int16) CAST(from, int32) CAST(from, int64) CAST(from, uint8) CAST(from, uint16) \
-    CAST(from, uint32) CAST(from, uint64) CAST(from, float32) CAST(from, float64)
+    CAST(from, uint32) CAST(from, uint64) CAST(from, float32) CAST(from, float64) \
+    AS_COMPLEX(from, complex64, float) AS_COMPLEX(from, complex128, double)
 typedef signed char int8;
 typedef short int16;
 typedef int int32;
@@ -202,20 +230,44 @@ typedef unsigned long long uint64;
 typedef float float32;
 typedef double float64;
 typedef _Bool bool_;
-typedef struct { double parts[2]; } complex128;
+typedef struct { float real, imag; } complex64;
+typedef struct { double real, imag; } complex128;
+#define AS_COMPLEX(from, to, part) \
+    static void from##_as_##to(char *put, const char *a, const char *b, Py_ssize_t count, const Py_ssize_t *by) \
+    { \
+        (void)b; \
+        for (; count > 0; count--, put += by[0], a += by[1]) { \
+            const to made = {(part)*(const from *)a, 0}; \
+            *(to *)put = made; \
+        } \
+    }
 CASTS(bool_) CASTS(int8) CASTS(int16) CASTS(int32) CASTS(int64) CASTS(uint8) CASTS(uint16) CASTS(uint32) CASTS(uint64)
 CAST(float32, float32) CAST(float32, float64) CAST(float64, float32) CAST(float64, float64)
 CAST(complex128, complex128)
+AS_COMPLEX(float32, complex64, float) AS_COMPLEX(float32, complex128, double) AS_COMPLEX(float64, complex128, double)
+
+static void
+complex64_as_complex128(char *put, const char *a, const char *b, Py_ssize_t count, const Py_ssize_t *by)
+{
+    (void)b;
+    for (; count > 0; count--, put += by[0], a += by[1]) {
+        const complex128 made = {((const complex64 *)a)->real, ((const complex64 *)a)->imag};
+        *(complex128 *)put = made;
+    }
+}
 
 #define TO(from) \
     {[INT8] = from##_as_int8, [INT16] = from##_as_int16, [INT32] = from##_as_int32, [INT64] = from##_as_int64, \
      [UINT8] = from##_as_uint8, [UINT16] = from##_as_uint16, [UINT32] = from##_as_uint32, \
-     [UINT64] = from##_as_uint64, [FLOAT32] = from##_as_float32, [FLOAT64] = from##_as_float64}
+     [UINT64] = from##_as_uint64, [FLOAT32] = from##_as_float32, [FLOAT64] = from##_as_float64, \
+     [COMPLEX64] = from##_as_complex64, [COMPLEX128] = from##_as_complex128}
 static Inner *const casts[KINDS][KINDS] = {
     [BOOL] = TO(bool_), [INT8] = TO(int8), [INT16] = TO(int16), [INT32] = TO(int32), [INT64] = TO(int64),
     [UINT8] = TO(uint8), [UINT16] = TO(uint16), [UINT32] = TO(uint32), [UINT64] = TO(uint64),
-    [FLOAT32] = {[FLOAT32] = float32_as_float32, [FLOAT64] = float32_as_float64},
-    [FLOAT64] = {[FLOAT32] = float64_as_float32, [FLOAT64] = float64_as_float64}};
+    [FLOAT32] = {[FLOAT32] = float32_as_float32, [FLOAT64] = float32_as_float64,
+                 [COMPLEX64] = float32_as_complex64, [COMPLEX128] = float32_as_complex128},
+    [FLOAT64] = {[FLOAT32] = float64_as_float32, [FLOAT64] = float64_as_float64, [COMPLEX128] = float64_as_complex128},
+    [COMPLEX64] = {[COMPLEX128] = complex64_as_complex128}};
 
 /* What writes elements of a kind as those of another; NULL where that may lose something, or is Python's. */
 Inner *
@@ -232,14 +284,24 @@ cast_of(int from, int to)
     }
 }
 
-/* A copy of an operand in a kind, in memory that is given. */
+void
+forget(Operand *operands, int count)
+{
+    for (int i = 0; i < count; i++)
+        PyMem_Free(operands[i].copy);
+}
+
 int
-copied(Operand *operand, int kind, char *memory)
+copied(Operand *operand, int kind)
 {
     Elements made;
     Inner *cast = cast_of(operand->at->kind, kind);
-    if (cast == NULL || size_of(operand->at) > FEW)
+    Py_ssize_t count = size_of(operand->at);
+    char *memory = cast == NULL || !are_few(count) ? NULL : PyMem_Malloc((size_t)(count * SIZES[kind]));
+    if (memory == NULL)
         return 0;
+    PyMem_Free(operand->copy);
+    operand->copy = memory;
     Py_ssize_t by[3][MOST_AXES] = {{0}}, size = SIZES[kind];
     made.memory = memory;
     made.kind = kind;
@@ -258,11 +320,10 @@ copied(Operand *operand, int kind, char *memory)
     return 1;
 }
 
-/* An operand in a kind: a number is taken in it, an array copied where it has another. */
 int
-is_brought(Operand *operand, int kind, char *memory)
+is_brought(Operand *operand, int kind)
 {
     if (operand->given != NULL)
         return in_kind(operand, kind);
-    return operand->kind == kind || copied(operand, kind, memory);
+    return operand->kind == kind || copied(operand, kind);
 }

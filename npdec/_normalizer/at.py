@@ -22,7 +22,9 @@ from npdec._decomposed.tensor import DecomposedTensor
 from npdec._impl import _util, dtypes_impl, getitem_impl
 from npdec._impl._by_numpy import compared
 from npdec._impl._storage import has_overlap
+from npdec._native import calls
 from npdec._torch.functorch import mapped
+from npdec._torch.tracing import tracing
 
 _BITS = {torch.uint16: torch.int16, torch.uint32: torch.int32, torch.uint64: torch.int64}  # torch copies only these
 
@@ -59,6 +61,8 @@ def at(self: UfuncBase, a: Any, indices: Any, b: Any = None, /) -> None:
     array([2., 0., 1.])
     """
     name = self.__name__
+    if calls is not None and not tracing() and calls.few_at(name, a, indices, b):
+        return
     if self.signature is not None:
         raise TypeError(
             f"{name}.at does not support ufunc with non-trivial signature: {name} has signature {self.signature}."
