@@ -153,8 +153,11 @@ family_of(PyObject *array)
         Py_XDECREF(family);
         return left_to_python();
     }
-    Py_SETREF(SLOT(array, arrays.of_family), family);
-    return family;
+    if (SLOT(array, arrays.of_family) == Py_None)
+        Py_SETREF(SLOT(array, arrays.of_family), Py_NewRef(family));
+    Py_DECREF(family); /* another thread may have made one meanwhile */
+    family = SLOT(array, arrays.of_family);
+    return family != NULL && Py_IS_TYPE(family, families.type) ? family : NULL;
 }
 
 /* Whether a view of an array can just join its family: else Python prunes that, or looks what stands for what. */
@@ -275,7 +278,9 @@ static PyObject *
 length(PyObject *function, PyObject *const *args, size_t nargsf, PyObject *names)
 {
     const Elements *elements = only_lazy(args, nargsf, names);
-    return elements == NULL ? go_on(function, args, nargsf, names) : PyLong_FromSsize_t(elements->shape[0]);
+    if (elements == NULL || elements->rank == 0)
+        return go_on(function, args, nargsf, names);
+    return PyLong_FromSsize_t(elements->shape[0]);
 }
 
 static PyObject *
@@ -324,6 +329,8 @@ transposed(PyObject *function, PyObject *const *args, size_t nargsf, PyObject *n
     int is_array = PyVectorcall_NARGS(nargsf) == 1 && names == NULL && Py_IS_TYPE(args[0], arrays.type);
     if (is_array && !is_traced() && !is_seen_by_torch() && hold(args[0])) {
         const Elements *all = (const Elements *)SLOT(args[0], arrays.of_elements);
+        if (all->rank == 0) /* of which results are scalars, as its family says */
+            return go_on(function, args, nargsf, names);
         Elements part;
         memcpy((void *)&part, (const void *)all, offsetof(Elements, of));
         for (int axis = 0; axis < all->rank; axis++) {
@@ -355,7 +362,7 @@ static const struct {
     {&words.stride, "stride"}, {&words.clone, "clone"}, {&words.layout, "layout"}, {&words.is_neg, "is_neg"},
     {&words.is_conj, "is_conj"}, {&words.is_inference, "is_inference"}, {&words.nbytes, "nbytes"},
     {&words.storage_offset, "storage_offset"}, {&words.base, "_base"}, {&words.item, "item"},
-    {&words.as_strided, "as_strided"}};
+    {&words.as_strided, "as_strided"}, {&words.use_count, "_use_count"}};
 
 PyObject *
 attach_arrays(PyObject *module, PyObject *args)

@@ -108,6 +108,17 @@ of_one(const Call *call, PyObject *x)
     return wrapped(call, x, dtype, found);
 }
 
+/* As `read_tensor`, of an operand beside another one. Where that has a graph, this one may be kept for its gradient. */
+static PyObject *
+read_beside(PyObject *array, PyObject *other, Reading *reading)
+{
+    PyObject *tensor = SLOT(other, arrays.of_elements) == NULL ? SLOT(other, arrays.of_tensor) : NULL;
+    reading->memory = NULL;
+    if (tensor != NULL && SLOT(array, arrays.of_elements) != NULL && is_true_of(tensor, words.requires_grad))
+        return Py_XNewRef(tensor_of(array));
+    return PyErr_Occurred() ? NULL : read_tensor(array, reading);
+}
+
 static PyObject *
 of_two(const Call *call, PyObject *x, PyObject *y)
 {
@@ -115,7 +126,7 @@ of_two(const Call *call, PyObject *x, PyObject *y)
     if (dtype != SLOT(y, arrays.of_dtype) || PySet_Contains(call->dtypes, dtype) <= 0)
         return left_to_python();
     Reading readings[2];
-    PyObject *a = read_tensor(x, &readings[0]), *b = a == NULL ? NULL : read_tensor(y, &readings[1]);
+    PyObject *a = read_beside(x, y, &readings[0]), *b = a == NULL ? NULL : read_beside(y, x, &readings[1]);
     if (b != NULL) {
         if (is_for_torch(call, a, dtype))
             found = computed(call, a, b);
@@ -220,8 +231,9 @@ binary(PyObject *function, PyObject *const *args, size_t nargsf, PyObject *names
         if (call->few != NULL && !call->is_power && call->skipped && !is_first && !is_second)
             found = few_of_scalars(call->few, x, y);
         if (call->few != NULL && (is_first || is_second)) {
-            if (call->is_power)
-                found = is_first && PyLong_CheckExact(y) && PyLong_AsLong(y) == 2 ? few_of_one(call->few, x) : NULL;
+            if (call->is_power) /* `x **= 2` is a write, `2 ** x` no square */
+                found = is_first && call->apart == NULL && !call->is_turned && PyLong_CheckExact(y)
+                     && PyLong_AsLong(y) == 2 ? few_of_one(call->few, x) : NULL;
             else if (call->apart != NULL)
                 found = few_in_place(call->few, x, y);
             else

@@ -330,10 +330,10 @@ write_lazy(PyObject *array, PyObject *key, PyObject *value)
     if (kind == 1)
         return few_written(array, &part, value);
     int is = kind == 0 ? 0 : taken_as(part.kind, taken_in(part.kind), value, &element);
-    if (is > 0) {
-        written(array);
+    if (is > 0 && tell(array) < 0)
+        return -1;
+    if (is > 0)
         memcpy(part.memory, &element, (size_t)part.itemsize);
-    }
     return is;
 }
 
@@ -349,8 +349,8 @@ setitem(PyObject *function, PyObject *const *args, size_t nargsf, PyObject *name
                                                      : write_lazy(args[0], args[1], args[2]);
         if (!done && !PyErr_Occurred())
             done = write_part(args[0], args[1], args[2]);
-        if (done)
-            return done < 0 ? NULL : Py_NewRef(Py_None);
+        if (done || PyErr_Occurred())
+            return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
     }
     return go_on(function, args, nargsf, names);
 }

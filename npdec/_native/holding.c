@@ -1,7 +1,8 @@
 /* How arrays that have a tensor become lazy, and lazy ones get theirs: where elements lie, and who knows of it. */
 #include "lazy.h"
 
-static Py_ssize_t of_base; /* references to the tensor that a view's tensor is a view of, if nobody else holds it */
+/* References to the tensor that a view's tensor is a view of, if nobody else holds it: Python's, and torch's own. */
+static Py_ssize_t of_base, of_base_in_torch;
 
 /* --- what is looked at -------------------------------------------------------------------------------------------- */
 
@@ -83,6 +84,16 @@ lives_alone(PyObject *family, PyObject *array)
     return 1;
 }
 
+/* How often torch holds a tensor: its views do, and graphs in which it is kept. */
+static Py_ssize_t
+in_torch(PyObject *tensor)
+{
+    PyObject *count = PyObject_CallMethodNoArgs(tensor, words.use_count);
+    Py_ssize_t found = count == NULL ? PY_SSIZE_T_MAX : PyLong_AsSsize_t(count);
+    Py_XDECREF(count);
+    return found;
+}
+
 /* Whether nobody but an array holds its tensor, nor looks at its memory by another one. */
 static int
 holds_alone(PyObject *tensor)
@@ -92,7 +103,8 @@ holds_alone(PyObject *tensor)
     PyObject *base = PyObject_GetAttr(tensor, words.base);
     if (base == NULL)
         return 0;
-    int is_view = base != Py_None, is_held = is_view && Py_REFCNT(base) > of_base;
+    int is_view = base != Py_None;
+    int is_held = is_view && (Py_REFCNT(base) > of_base || in_torch(base) > of_base_in_torch);
     Py_DECREF(base);
     PyObject *storage = is_held ? NULL : PyObject_CallMethodNoArgs(tensor, words.untyped_storage);
     PyObject *address = storage == NULL ? NULL : PyObject_GetAttr(storage, words.cdata);
@@ -104,11 +116,9 @@ holds_alone(PyObject *tensor)
     return is;
 }
 
-int
-hold(PyObject *array)
+static int
+hold_now(PyObject *array)
 {
-    if (SLOT(array, arrays.of_elements) != NULL)
-        return 1;
     PyObject *tensor = SLOT(array, arrays.of_tensor), *family = SLOT(array, arrays.of_family);
     Elements found;
     if (tensor == NULL || !Py_IS_TYPE(tensor, arrays.tensor) || !lives_alone(family, array) || !holds_alone(tensor)
@@ -126,6 +136,18 @@ hold(PyObject *array)
     let_go(memory);
     SLOT(array, arrays.of_elements) = (PyObject *)elements;
     return elements != NULL || (left_to_python(), 0);
+}
+
+int
+hold(PyObject *array)
+{
+    if (SLOT(array, arrays.of_elements) != NULL)
+        return 1;
+    int collects = PyGC_Disable(); /* that runs Python, which may take views */
+    int is_held = hold_now(array);
+    if (collects)
+        PyGC_Enable();
+    return is_held;
 }
 
 void
@@ -186,6 +208,7 @@ attach_lazy(PyObject *module, PyObject *args)
     if (base == NULL)
         return NULL;
     of_base = Py_REFCNT(base);
+    of_base_in_torch = in_torch(base);
     Py_DECREF(base);
     for (int i = 0; i < 7; i++)
         Py_XSETREF(*kept[i], Py_NewRef(calls[i]));

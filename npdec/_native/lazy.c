@@ -140,10 +140,32 @@ free_elements(Elements *elements)
     Py_DECREF(type);
 }
 
+/* To collect garbage runs Python, which may settle the arrays that are looked at: not while something is made here. */
+static PyObject *
+new_array(void)
+{
+    int collects = PyGC_Disable();
+    PyObject *array = arrays.type->tp_alloc(arrays.type, 0);
+    if (collects)
+        PyGC_Enable();
+    return array;
+}
+
+static PyObject *
+new_tensor(Managed *managed)
+{
+    void *tensor = NULL;
+    int collects = PyGC_Disable();
+    int failed = exchange->to_tensor(managed, &tensor);
+    if (collects)
+        PyGC_Enable();
+    return failed ? NULL : tensor;
+}
+
 static PyObject *
 lazy_array(struct memory *memory, const Elements *like)
 {
-    PyObject *array = arrays.type->tp_alloc(arrays.type, 0);
+    PyObject *array = new_array();
     Elements *elements = array == NULL ? NULL : elements_over(memory, array, like);
     if (elements == NULL) {
         Py_XDECREF(array);
@@ -221,9 +243,9 @@ make_tensor(struct memory *memory, int kind)
 {
     struct block *block = memory->block;
     char *elements = (char *)(((uintptr_t)(block + 1) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT);
-    void *tensor = NULL;
     describe(&block->managed, kind, block->managed.array.rank, elements, block->shape, block->strides);
-    if (exchange->to_tensor(&block->managed, &tensor) != 0)
+    PyObject *tensor = new_tensor(&block->managed);
+    if (tensor == NULL)
         return -1;
     memory->block = NULL;
     memory->tensor = tensor;
@@ -254,7 +276,7 @@ PyObject *
 read_tensor(PyObject *array, Reading *reading)
 {
     Elements *elements = (Elements *)SLOT(array, arrays.of_elements);
-    void *tensor = NULL;
+    PyObject *tensor;
     reading->memory = NULL;
     if (elements == NULL || is_seen_by_torch())
         return Py_XNewRef(tensor_of(array));
@@ -273,7 +295,8 @@ read_tensor(PyObject *array, Reading *reading)
             loan->strides[axis] = elements->strides[axis] / elements->itemsize;
         }
         describe(&loan->managed, elements->kind, elements->rank, elements->memory, loan->shape, loan->strides);
-        if (exchange->to_tensor(&loan->managed, &tensor) != 0)
+        tensor = new_tensor(&loan->managed);
+        if (tensor == NULL)
             return NULL;
     }
     memory->references++;
@@ -331,7 +354,9 @@ family_over(struct memory *memory)
         for (Elements *one = memory->first; one != NULL; one = one->next)
             if (one->is_whole && Py_REFCNT(one->array) > 0)
                 Py_XSETREF(gone, Py_NewRef(one->array));
-        memory->family = gone == NULL ? NULL : Py_XNewRef(family_of(gone));
+        PyObject *family = gone == NULL ? NULL : family_of(gone);
+        if (memory->family == NULL) /* which another thread may have found meanwhile */
+            memory->family = Py_XNewRef(family);
         Py_XDECREF(dtype);
         Py_XDECREF(gone);
     }

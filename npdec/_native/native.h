@@ -48,7 +48,7 @@ extern struct families {                              /* those of arrays over on
 extern struct words {                                 /* attributes of torch's tensors, interned */
     PyObject *dim, *t, *numel, *dtype, *is_cpu, *requires_grad, *is_contiguous, *untyped_storage, *cdata, *data_ptr,
         *shape, *stride, *clone, *layout, *is_neg, *is_conj, *is_inference, *storage_offset, *nbytes, *base,
-        *item, *as_strided;
+        *item, *as_strided, *use_count;
 } words;
 int is_true_of(PyObject *tensor, PyObject *word);     /* whether an attribute is True; 0 for an error, too */
 int is_true_by(PyObject *tensor, PyObject *word);     /* the same of a method */

@@ -81,6 +81,8 @@ part_by(const Elements *whole, PyObject *key, Elements *part)
                 if (length <= 0)
                     return 0; /* an empty part has no memory */
                 part->shape[out] = length;
+                if (step > 1 && whole->strides[axis] > PY_SSIZE_T_MAX / step)
+                    return 0; /* of one element, as far as its stride goes */
                 part->strides[out] = whole->strides[axis] * step;
                 part->memory += start * whole->strides[axis];
                 axis++;
