@@ -223,13 +223,15 @@ static PyObject *
 read_part(PyObject *array, PyObject *key)
 {
     Elements part;
+    const Elements *elements = (const Elements *)SLOT(array, arrays.of_elements);
+    const char *place = elements == NULL || is_in_mode() ? NULL : place_of(elements, key);
+    if (place != NULL)
+        return scalar_of(elements->kind, number_at(elements, place));
     int kind = key == Py_None ? 1 : kind_of_key(key);
     if ((kind == 0 && !is_of_integers(key)) || is_seen_by_torch() || !hold(array))
         return NULL;
-    kind = part_by((const Elements *)SLOT(array, arrays.of_elements), key, &part);
-    if (kind == 2)
-        return scalar_of(part.kind, number_at(&part, part.memory));
-    return kind ? lazy_view(array, &part) : NULL;
+    elements = (const Elements *)SLOT(array, arrays.of_elements);
+    return part_by(elements, key, &part) == 1 ? lazy_view(array, &part) : NULL;
 }
 
 static PyObject *
@@ -323,18 +325,23 @@ write_lazy(PyObject *array, PyObject *key, PyObject *value)
 {
     Elements part;
     Element element;
+    const Elements *elements = (const Elements *)SLOT(array, arrays.of_elements);
+    char *place = elements == NULL || is_in_mode() ? NULL : place_of(elements, key);
+    if (place != NULL) {
+        int is = can_write(array) ? taken_as(elements->kind, taken_in(elements->kind), value, &element) : 0;
+        if (is > 0 && SLOT(array, arrays.of_elements) != (PyObject *)elements)
+            return 0; /* it got its tensor meanwhile */
+        if (is > 0) {
+            written(array);
+            memcpy(place, &element, (size_t)elements->itemsize);
+        }
+        return is;
+    }
     int kind = key == Py_None ? 1 : kind_of_key(key);
     if ((kind == 0 && !is_of_integers(key)) || is_seen_by_torch() || !can_write(array) || !hold(array))
         return 0;
-    kind = part_by((const Elements *)SLOT(array, arrays.of_elements), key, &part);
-    if (kind == 1)
-        return few_written(array, &part, value);
-    int is = kind == 0 ? 0 : taken_as(part.kind, taken_in(part.kind), value, &element);
-    if (is > 0 && tell(array) < 0)
-        return -1;
-    if (is > 0)
-        memcpy(part.memory, &element, (size_t)part.itemsize);
-    return is;
+    elements = (const Elements *)SLOT(array, arrays.of_elements);
+    return part_by(elements, key, &part) == 1 ? few_written(array, &part, value) : 0;
 }
 
 static PyObject *

@@ -256,7 +256,11 @@ make_tensor(struct memory *memory, int kind)
 int
 is_off(PyObject *function)
 {
-    PyObject *found = PyObject_CallNoArgs(function);
+    PyObject *found;
+    if (PyCFunction_CheckExact(function) && PyCFunction_GET_FLAGS(function) == METH_NOARGS)
+        found = PyCFunction_GET_FUNCTION(function)(PyCFunction_GET_SELF(function), NULL);
+    else
+        found = PyObject_CallNoArgs(function);
     Py_XDECREF(found);
     return found == Py_False || found == asked.zero;
 }

@@ -24,6 +24,5 @@ extern const Exchange *exchange;
 
 Elements *elements_over(struct memory *memory, PyObject *array, const Elements *like); /* NULL with an error */
 void let_go(struct memory *memory);
-int is_off(PyObject *function);                       /* whether a call without arguments gives False, or 0 */
 
 #endif

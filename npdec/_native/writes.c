@@ -10,10 +10,7 @@ is_followed(void)
     PyObject *found = PyDict_GetItemWithError(tangents, level);
     if (found == NULL || !PyLong_CheckExact(found) || PyLong_AsLong(found) >= 0)
         return 1;
-    found = PyObject_CallNoArgs(transformed);
-    int is = found != Py_False;
-    Py_XDECREF(found);
-    return is;
+    return !is_off(transformed);
 }
 
 int
