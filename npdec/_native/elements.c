@@ -3,6 +3,8 @@
 #include "native.h"
 #include <math.h>
 
+#define OFTEN 32 /* after so many elements an array becomes lazy, if it can */
+
 static PyObject *increment_version, *not_yet;
 static Py_ssize_t unshared;                           /* references to a tensor that only its array and window hold */
 
@@ -169,10 +171,25 @@ open_window(PyObject *array, Elements **elements)
     PyObject *address = PyObject_CallNoArgs(PyTuple_GET_ITEM(window, 1));
     void *memory = address == NULL ? NULL : PyLong_AsVoidPtr(address);
     Py_XDECREF(address);
-    if (memory == (*elements)->memory)
-        return window;
+    if (memory == (*elements)->memory) {
+        if (++(*elements)->uses % OFTEN)
+            return window;
+        Py_DECREF(window);
+        hold(array); /* of a lazy array elements are read sooner */
+        return NULL;
+    }
     Py_DECREF(window); /* it has other memory now */
     return left_to_python();
+}
+
+int
+close_window(PyObject *array)
+{
+    PyObject *window = SLOT(array, arrays.of_window), *tensor = SLOT(array, arrays.of_tensor);
+    if (window == NULL || PyTuple_GET_ITEM(window, 0) != tensor || Py_REFCNT(tensor) != unshared)
+        return 0;
+    Py_CLEAR(SLOT(array, arrays.of_window));
+    return 1;
 }
 
 /* Whether a key is of integers alone. */
@@ -204,6 +221,8 @@ read_element(PyObject *array, PyObject *key)
 {
     Elements *elements, now;
     PyObject *window = open_window(array, &elements);
+    if (SLOT(array, arrays.of_elements) != NULL)
+        return NULL;
     if (window == NULL && !PyErr_Occurred() && is_unread(array, key)) {
         if (open_simply(array))
             window = open_window(array, &elements);
@@ -310,6 +329,8 @@ write_element(PyObject *array, PyObject *key, PyObject *value)
 {
     Elements *elements;
     PyObject *window = open_window(array, &elements);
+    if (SLOT(array, arrays.of_elements) != NULL)
+        return 0;
     if (window == NULL && !PyErr_Occurred() && is_unread(array, key) && open_simply(array))
         window = open_window(array, &elements);
     if (window == NULL)

@@ -121,7 +121,8 @@ hold_now(PyObject *array)
 {
     PyObject *tensor = SLOT(array, arrays.of_tensor), *family = SLOT(array, arrays.of_family);
     Elements found;
-    if (tensor == NULL || !Py_IS_TYPE(tensor, arrays.tensor) || !lives_alone(family, array) || !holds_alone(tensor)
+    if (tensor == NULL || !Py_IS_TYPE(tensor, arrays.tensor) || !lives_alone(family, array)
+        || (!holds_alone(tensor) && !(close_window(array) && holds_alone(tensor)))
         || !look_at_tensor(tensor, SLOT(array, arrays.of_dtype), 1, &found)
         || is_true_by(tensor, words.is_inference))
         return left_to_python(), 0;

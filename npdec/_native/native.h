@@ -86,6 +86,7 @@ typedef struct elements {
     PyObject_HEAD
     char *memory;
     int kind, rank, is_whole;                         /* of a lazy array: whether it has all of its memory */
+    int uses;                                         /* of a window: how often it was found open */
     Py_ssize_t itemsize, shape[MOST_AXES], strides[MOST_AXES]; /* the strides in bytes */
     struct memory *of;                                /* what a lazy array shares with others; else NULL */
     PyObject *array;                                  /* the lazy array, which holds these elements */
@@ -189,6 +190,7 @@ int as_element(int kind, PyObject *number, Element *at); /* 0, without an error,
 int as_index(PyObject *key, Py_ssize_t *index);       /* of an int or an integer scalar; 0 where it is neither */
 PyObject *number_at(const Elements *elements, const char *place); /* the Python number that lies there */
 PyObject *attach_elements(PyObject *module, PyObject *args);
+int close_window(PyObject *array);                    /* where it alone holds the tensor beside its array; 0 where not */
 PyObject *references(PyObject *module, PyObject *sample);
 extern PyType_Spec elements_spec;
 
