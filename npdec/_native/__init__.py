@@ -3,8 +3,8 @@
 Each function there stands before one in Python, which it hands what is not ordinary. So this module changes how long a
 call takes, and nothing else. The environment variable `NPDEC_PURE_PYTHON` leaves it out.
 
-Arrays of few elements are lazy: where their numbers lie is known, and a tensor is made when `_t` is asked for (`lazy.c`,
-`holding.c`). What is computed of them is what gives the same on every processor, to the bit (`loops.c`).
+Arrays of few elements are lazy: where their numbers lie is known, and a tensor is made when `_t` is asked for
+(`lazy.c`, `holding.c`). What is computed of them is what gives the same on every processor, to the bit (`loops.c`).
 """
 
 from __future__ import annotations
