@@ -181,14 +181,16 @@ over(Inner *inner, int rank, const Py_ssize_t *shape, char *to, const char *a, c
 
 /* --- casts -------------------------------------------------------------------------------------------------------- */
 
-#define CAST(from, to) \
+#define CAST_BY(from, to, expression) \
     static void from##_as_##to(char *put, const char *a, const char *b, Py_ssize_t count, const Py_ssize_t *by) \
     { \
         (void)b; \
         for (; count > 0; count--, put += by[0], a += by[1]) \
-            *(to *)put = (to)*(const from *)a; \
+            *(to *)put = expression; \
     }
-#define CASTS(from) \
+#define CAST(from, to) CAST_BY(from, to, (to)*(const from *)a)
+#define CAST_BOOL(from, to) CAST_BY(from, to, (to)(*a != 0)) /* any byte but 0 is true */
+#define CASTS(from, CAST) \
     CAST(from, int8) CAST(from, int16) CAST(from, int32) CAST(from, int64) CAST(from, uint8) CAST(from, uint16) \
     CAST(from, uint32) CAST(from, uint64) CAST(from, float32) CAST(from, float64)
 typedef signed char int8;
@@ -201,9 +203,9 @@ typedef unsigned int uint32;
 typedef unsigned long long uint64;
 typedef float float32;
 typedef double float64;
-typedef _Bool bool_;
 typedef struct { double parts[2]; } complex128;
-CASTS(bool_) CASTS(int8) CASTS(int16) CASTS(int32) CASTS(int64) CASTS(uint8) CASTS(uint16) CASTS(uint32) CASTS(uint64)
+CASTS(bool_, CAST_BOOL) CASTS(int8, CAST) CASTS(int16, CAST) CASTS(int32, CAST) CASTS(int64, CAST)
+CASTS(uint8, CAST) CASTS(uint16, CAST) CASTS(uint32, CAST) CASTS(uint64, CAST)
 CAST(float32, float32) CAST(float32, float64) CAST(float64, float32) CAST(float64, float64)
 CAST(complex128, complex128)
 
