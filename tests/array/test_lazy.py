@@ -185,3 +185,26 @@ def test_bytes_of_booleans() -> None:
         return [one, mask + np.zeros(4), np.where(mask, mask, one), one[mask], mask & True, ~mask, mask == mask[::-1]]
 
     assert "array([1, 1, 1, 1], dtype=int32), array([0., 1., 1., 1.])" in both_ways(program)[2]
+
+
+@native
+def test_memory_runs_out() -> None:
+    hooks = pytest.importorskip("_testcapi")
+
+    def program() -> Any:
+        x = np.zeros(8) + 1
+        part = x[1:5]
+        part += 1
+        part[1:] = x[:3]
+        return x, part, np.where(part > 0, part, part * 2), x.T, part.tensor
+
+    wanted = repr(program())
+    for number in range(1, 120):
+        hooks.set_nomemory(number, number + 1)
+        try:
+            program()
+        except (MemoryError, RuntimeError):  # torch's own may be the latter
+            pass
+        finally:
+            hooks.remove_mem_hooks()
+        assert repr(program()) == wanted
