@@ -11,7 +11,7 @@ is_seen_by_torch(void)
 {
     if (is_in_mode() || PyDict_GetItemWithError(asked.profiler, asked.is_profiled) != Py_False)
         return 1;
-    return !is_off(asked.functions) || !is_off(asked.is_transformed);
+    return !is_off(asked.functions) || !is_off(asked.is_transformed) || !is_off(asked.is_traced);
 }
 
 /* Where the elements of a plain tensor on the host lie, few or any number; 0 where they are none, or carry more. */
@@ -98,7 +98,8 @@ in_torch(PyObject *tensor)
 static int
 holds_alone(PyObject *tensor)
 {
-    if (Py_REFCNT(tensor) != 1)
+    Py_ssize_t of_weak = Py_TYPE(tensor)->tp_weaklistoffset; /* where its weak references are, to be had again by */
+    if (Py_REFCNT(tensor) != 1 || (of_weak != 0 && SLOT(tensor, of_weak) != NULL))
         return 0;
     PyObject *base = PyObject_GetAttr(tensor, words.base);
     if (base == NULL)
@@ -191,14 +192,14 @@ static PyGetSetDef slots[] = {
 PyObject *
 attach_lazy(PyObject *module, PyObject *args)
 {
-    PyObject *capsule, *member, *view, *namespace, *calls[7];
-    PyObject **const kept[7] = {
+    PyObject *capsule, *member, *view, *namespace, *calls[8];
+    PyObject **const kept[8] = {
         &asked.use_count, &asked.increment_version, &asked.functions, &asked.is_inference, &asked.is_transformed,
-        &asked.is_grad, &asked.ordinarily};
+        &asked.is_grad, &asked.is_traced, &asked.ordinarily};
     PyTypeObject *owner;
-    if (!PyArg_ParseTuple(args, "OOO!OO!(OOOOOOO):attach_lazy", &capsule, &member, &PyType_Type, &owner, &view,
+    if (!PyArg_ParseTuple(args, "OOO!OO!(OOOOOOOO):attach_lazy", &capsule, &member, &PyType_Type, &owner, &view,
                           &PyDict_Type, &namespace, &calls[0], &calls[1], &calls[2], &calls[3], &calls[4], &calls[5],
-                          &calls[6]))
+                          &calls[6], &calls[7]))
         return NULL;
     const Exchange *found = PyCapsule_GetPointer(capsule, "dlpack_exchange_api");
     if (found == NULL || (arrays.of_elements = offset_of(member)) < 0)
@@ -211,7 +212,7 @@ attach_lazy(PyObject *module, PyObject *args)
     of_base = Py_REFCNT(base);
     of_base_in_torch = in_torch(base);
     Py_DECREF(base);
-    for (int i = 0; i < 7; i++)
+    for (int i = 0; i < 8; i++)
         Py_XSETREF(*kept[i], Py_NewRef(calls[i]));
     Py_XSETREF(asked.profiler, Py_NewRef(namespace));
     Py_XSETREF(asked.is_profiled, PyUnicode_InternFromString("_is_profiler_enabled"));

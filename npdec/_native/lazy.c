@@ -151,15 +151,21 @@ new_array(void)
     return array;
 }
 
+/* A tensor that frees what it is made of in the end. Where there is none, that stays the caller's: torch may have begun
+ * one, and ended it. */
 static PyObject *
 new_tensor(Managed *managed)
 {
     void *tensor = NULL;
+    managed->free = NULL;
     int collects = PyGC_Disable();
     int failed = exchange->to_tensor(managed, &tensor);
     if (collects)
         PyGC_Enable();
-    return failed ? NULL : tensor;
+    if (failed)
+        return NULL;
+    managed->free = free_managed;
+    return tensor;
 }
 
 static PyObject *
@@ -226,7 +232,6 @@ describe(Managed *managed, int kind, int rank, char *elements, int64_t *shape, i
         [COMPLEX128] = OF_COMPLEX};
     memset(managed, 0, sizeof(Managed));
     managed->major = 1;
-    managed->free = free_managed;
     managed->array.elements = elements;
     managed->array.device = ON_HOST;
     managed->array.rank = rank;
@@ -300,8 +305,10 @@ read_tensor(PyObject *array, Reading *reading)
         }
         describe(&loan->managed, elements->kind, elements->rank, elements->memory, loan->shape, loan->strides);
         tensor = new_tensor(&loan->managed);
-        if (tensor == NULL)
+        if (tensor == NULL) {
+            free(loan);
             return NULL;
+        }
     }
     memory->references++;
     reading->memory = memory;
@@ -386,7 +393,7 @@ settle_one(struct memory *memory, Elements *elements)
             Py_XDECREF(tensor);
             Py_DECREF(elements);
             Py_DECREF(array);
-            return -1;
+            return PyErr_Occurred() ? -1 : (PyErr_NoMemory(), -1);
         }
         if (SLOT(array, arrays.of_tensor) == NULL) {
             SLOT(array, arrays.of_tensor) = Py_NewRef(tensor);

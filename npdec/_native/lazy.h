@@ -17,8 +17,8 @@ struct memory {
 
 /* What torch is asked, and npdec. */
 extern struct asked {
-    PyObject *use_count, *increment_version, *functions, *is_inference, *is_transformed, *is_grad, *ordinarily,
-        *profiler, *is_profiled, *settler, *zero;
+    PyObject *use_count, *increment_version, *functions, *is_inference, *is_transformed, *is_grad, *is_traced,
+        *ordinarily, *profiler, *is_profiled, *settler, *zero;
 } asked;
 extern const Exchange *exchange;
 

@@ -71,7 +71,8 @@ static PyMethodDef methods[] = {
     {"attach_lazy", attach_lazy, METH_VARARGS,
      "attach_lazy(capsule of DLPack's C interface, slot `_e`, class that has it, a tensor that is a view of another, "
      "namespace with `_is_profiler_enabled`, (use count of a storage, increment_version, number of modes of functions, "
-     "is_inference_mode_enabled, is_transformed, is_grad_enabled, what calls a function with none of these))"},
+     "is_inference_mode_enabled, is_transformed, is_grad_enabled, is_tracing, what calls a function with none of "
+     "these))"},
     {"attach_few", attach_few, METH_VARARGS,
      "attach_few({letters of two dtypes: letter of what they promote to}, says in how many threads torch computes)"},
     {"settled", settled, METH_O, "Make the tensor of a lazy array, and of all over the same memory."},

@@ -7,7 +7,7 @@
 #include <stddef.h>
 
 /* Counts the changes of what `attach_...` take, as `npdec/_native/__init__.py` does. */
-#define INTERFACE 3
+#define INTERFACE 4
 
 /* The dtypes that a Python number holds. */
 enum kind { BOOL, INT8, INT16, INT32, INT64, UINT8, UINT16, UINT32, UINT64, FLOAT16, FLOAT32, FLOAT64, COMPLEX64,
@@ -190,7 +190,7 @@ int as_element(int kind, PyObject *number, Element *at); /* 0, without an error,
 int as_index(PyObject *key, Py_ssize_t *index);       /* of an int or an integer scalar; 0 where it is neither */
 PyObject *number_at(const Elements *elements, const char *place); /* the Python number that lies there */
 PyObject *attach_elements(PyObject *module, PyObject *args);
-int close_window(PyObject *array);                    /* where it alone holds the tensor beside its array; 0 where not */
+int close_window(PyObject *array);                    /* if it alone holds the tensor beside its array; 0 if not */
 PyObject *references(PyObject *module, PyObject *sample);
 extern PyType_Spec elements_spec;
 

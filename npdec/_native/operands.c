@@ -208,17 +208,18 @@ over(Inner *inner, int rank, const Py_ssize_t *shape, char *to, const char *a, c
 
 /* --- casts -------------------------------------------------------------------------------------------------------- */
 
-#define CAST(from, to) \
+#define CAST_BY(from, to, expression) \
     static void from##_as_##to(char *put, const char *a, const char *b, Py_ssize_t count, const Py_ssize_t *by) \
     { \
         (void)b; \
         for (; count > 0; count--, put += by[0], a += by[1]) \
-            *(to *)put = (to)*(const from *)a; \
+            *(to *)put = expression; \
     }
-#define CASTS(from) \
+#define CAST(from, to) CAST_BY(from, to, (to)*(const from *)a)
+#define CAST_BOOL(from, to) CAST_BY(from, to, (to)(*a != 0)) /* any byte but 0 is true */
+#define CASTS(from, CAST) \
     CAST(from, int8) CAST(from, int16) CAST(from, int32) CAST(from, int64) CAST(from, uint8) CAST(from, uint16) \
-    CAST(from, uint32) CAST(from, uint64) CAST(from, float32) CAST(from, float64) \
-    AS_COMPLEX(from, complex64, float) AS_COMPLEX(from, complex128, double)
+    CAST(from, uint32) CAST(from, uint64) CAST(from, float32) CAST(from, float64)
 typedef signed char int8;
 typedef short int16;
 typedef int int32;
@@ -229,22 +230,25 @@ typedef unsigned int uint32;
 typedef unsigned long long uint64;
 typedef float float32;
 typedef double float64;
-typedef _Bool bool_;
 typedef struct { float real, imag; } complex64;
 typedef struct { double real, imag; } complex128;
-#define AS_COMPLEX(from, to, part) \
+#define AS_COMPLEX(from, to, expression) \
     static void from##_as_##to(char *put, const char *a, const char *b, Py_ssize_t count, const Py_ssize_t *by) \
     { \
         (void)b; \
-        for (; count > 0; count--, put += by[0], a += by[1]) { \
-            const to made = {(part)*(const from *)a, 0}; \
-            *(to *)put = made; \
-        } \
+        for (; count > 0; count--, put += by[0], a += by[1]) \
+            *(to *)put = (to){expression, 0}; \
     }
-CASTS(bool_) CASTS(int8) CASTS(int16) CASTS(int32) CASTS(int64) CASTS(uint8) CASTS(uint16) CASTS(uint32) CASTS(uint64)
+#define ALL_CASTS(from) \
+    CASTS(from, CAST) \
+    AS_COMPLEX(from, complex64, (float)*(const from *)a) AS_COMPLEX(from, complex128, (double)*(const from *)a)
+CASTS(bool_, CAST_BOOL) AS_COMPLEX(bool_, complex64, *a != 0) AS_COMPLEX(bool_, complex128, *a != 0)
+ALL_CASTS(int8) ALL_CASTS(int16) ALL_CASTS(int32) ALL_CASTS(int64) ALL_CASTS(uint8) ALL_CASTS(uint16)
+ALL_CASTS(uint32) ALL_CASTS(uint64)
 CAST(float32, float32) CAST(float32, float64) CAST(float64, float32) CAST(float64, float64)
 CAST(complex128, complex128)
-AS_COMPLEX(float32, complex64, float) AS_COMPLEX(float32, complex128, double) AS_COMPLEX(float64, complex128, double)
+AS_COMPLEX(float32, complex64, *(const float *)a) AS_COMPLEX(float32, complex128, *(const float *)a)
+AS_COMPLEX(float64, complex128, *(const double *)a)
 
 static void
 complex64_as_complex128(char *put, const char *a, const char *b, Py_ssize_t count, const Py_ssize_t *by)

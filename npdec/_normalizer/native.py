@@ -86,7 +86,7 @@ def _attach_arrays() -> None:
 
 def _attach_lazy() -> None:
     told = torch._C._len_torch_function_stack, torch.is_inference_mode_enabled, is_transformed, torch.is_grad_enabled
-    asked = torch._C._storage_Use_Count, torch._C._increment_version, *told, ordinarily
+    asked = torch._C._storage_Use_Count, torch._C._increment_version, *told, torch._C._is_tracing, ordinarily
     slot, view = vars(NDArrayBase)["_e"], torch.empty(2)[1:]
     capsule = torch.Tensor.__dlpack_c_exchange_api__
     if calls.attach_lazy(capsule, slot, NDArrayBase, view, vars(profiler), asked):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -140,3 +141,70 @@ def test_garbage_is_collected_meanwhile() -> None:
         assert x.tolist() == [4, number + 1] * 4
         assert part.tolist() == [number + 1, 4] * 2
         assert total.tolist() == [2 * number] * 4
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::torch.jit.TracerWarning")
+def test_a_tracer_sees_all() -> None:
+    captured = np.zeros(3) + 1
+
+    def program(tensor: torch.Tensor) -> torch.Tensor:
+        x, total, more = np.asarray(tensor), np.zeros(3), captured * 1
+        total[1:] = x[1:]
+        total += x
+        more += total
+        return (more * x + captured).tensor
+
+    one, other = torch.ones(3, dtype=torch.float64), torch.full((3,), 5.0, dtype=torch.float64)
+    traced = torch.jit.trace(program, (one,), check_trace=False)
+    for _ in range(2):
+        assert traced(other).tolist() == program(other).tolist() == [31, 56, 56]
+
+
+@native
+def test_a_tensor_that_is_weakly_referenced() -> None:
+    x = np.zeros(4) + 1
+    tensor = x.tensor
+    again = weakref.ref(tensor)
+    del tensor
+    part, before = x[1:], again()._version
+    part[0] = 3
+    assert again()._version > before
+    again().set_(torch.zeros(2, dtype=torch.float64))
+    assert part.tolist() == [3, 1, 1]
+    assert x.tolist() == [0, 0]
+
+
+# -- what lies in memory ------------------------------------------------------------------------------------------
+
+
+def test_bytes_of_booleans() -> None:
+    def program() -> Any:
+        mask = np.array([0, 1, 2, 255], "u1").view(bool)
+        one = np.ones(4, "i4")
+        one[1:] = mask[1:]
+        return [one, mask + np.zeros(4), np.where(mask, mask, one), one[mask], mask & True, ~mask, mask == mask[::-1]]
+
+    assert "array([1, 1, 1, 1], dtype=int32), array([0., 1., 1., 1.])" in both_ways(program)[2]
+
+
+@native
+def test_memory_runs_out() -> None:
+    hooks = pytest.importorskip("_testcapi")
+
+    def program() -> Any:
+        x = np.zeros(8) + 1
+        part = x[1:5]
+        part += 1
+        part[1:] = x[:3]
+        return x, part, np.where(part > 0, part, part * 2), x.T, part.tensor
+
+    wanted = repr(program())
+    for number in range(1, 120):
+        hooks.set_nomemory(number, number + 1)
+        try:
+            program()
+        except (MemoryError, RuntimeError):  # torch's own may be the latter
+            pass
+        finally:
+            hooks.remove_mem_hooks()
+        assert repr(program()) == wanted
