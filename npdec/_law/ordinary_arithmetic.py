@@ -86,11 +86,23 @@ def added(traits: int) -> Form:
                 if is_ordinary(b) and _are_alike(a, b):
                     value, residual = func(a.value, b.value), func(a.residual, b.residual)
                     return built(value, residual, func(a.components, b.components), a.labels)
+                made = None if a.value.ndim or not is_ordinary(b) else _sum_of_numbers(traits, func, a, b)
+                if made is not None:
+                    return made
             elif _is_like(b, a):
                 return built(func(a.value, b), func(rows_of(a), b), _own(traits, a), a.labels)
         return _added(traits, func, args)
 
     return form
+
+
+def _sum_of_numbers(traits: int, func: Function, a: DecomposedTensor, b: DecomposedTensor) -> Any:
+    """Of two ordinary numbers; None where somebody differentiates them, or there are many components."""
+    if ends_of_two(a, b) is None:
+        return None
+    of_a, of_b = -1.0 if traits & Trait.SUBTRACT_FROM else 1.0, -1.0 if traits & Trait.SUBTRACT else 1.0
+    made = weighted(func, a, b, of_a, of_b, finite=False)
+    return None if made is NotImplemented else made
 
 
 def _added(traits: int, func: Function, args: Sequence[Any]) -> Any:
