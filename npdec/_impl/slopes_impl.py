@@ -1,7 +1,7 @@
 """Slopes of pointwise functions between two points, in closed forms that keep their digits.
 
-A slope takes (step, fx, fr), with step = x − r, and gives (f(x) − f(r)) / (x − r), which is positive, NaN at step = 0.
-The forms follow from the addition theorem tanh x − tanh r = tanh(step) (1 − tanh x tanh r).
+A slope takes (step, fx, fr), with step = x − r, and gives (f(x) − f(r)) / (x − r), which is positive, NaN at step = 0
+or the derivative there. Two forms follow from the addition theorem tanh x − tanh r = tanh(step) (1 − tanh x tanh r).
 
 Between close numbers a slope takes (x, r, step), with a step that is not zero, in forms that lose no digits of a
 difference: nothing close is subtracted.
@@ -30,6 +30,10 @@ def tanh(step: torch.Tensor, fx: torch.Tensor, fr: torch.Tensor) -> torch.Tensor
 def sigmoid(step: torch.Tensor, fx: torch.Tensor, fr: torch.Tensor) -> torch.Tensor:
     """The sigmoid is (1 + tanh(x / 2)) / 2."""
     return torch.tanh(step / 2) / step * (fx * (1 - fr) + fr * (1 - fx))
+
+
+def cbrt(step: torch.Tensor, fx: torch.Tensor, fr: torch.Tensor) -> torch.Tensor:
+    return 1 / (fx * fx + fx * fr + fr * fr)
 
 
 def power(exponent: object, x: torch.Tensor, r: torch.Tensor) -> torch.Tensor | None:
@@ -121,6 +125,30 @@ def atan(x: torch.Tensor, r: torch.Tensor, step: torch.Tensor) -> torch.Tensor:
 
 def atanh(x: torch.Tensor, r: torch.Tensor, step: torch.Tensor) -> torch.Tensor:
     return torch.atanh(step / (1 - x * r)) / step
+
+
+def asinh(x: torch.Tensor, r: torch.Tensor, step: torch.Tensor) -> torch.Tensor:
+    one, turned = torch.ones_like(r), torch.where(r < 0, -step, step)
+    return _logarithm(x.abs(), r.abs(), turned, torch.hypot(x, one), torch.hypot(r, one)) / turned
+
+
+def acosh(x: torch.Tensor, r: torch.Tensor, step: torch.Tensor) -> torch.Tensor:
+    return _logarithm(x, r, step, torch.sqrt((x - 1) * (x + 1)), torch.sqrt((r - 1) * (r + 1))) / step
+
+
+def asin(x: torch.Tensor, r: torch.Tensor, step: torch.Tensor) -> torch.Tensor:
+    """The angle between the points of the circle at the heights x and r."""
+    a, b = torch.sqrt((1 - x) * (1 + x)), torch.sqrt((1 - r) * (1 + r))
+    return torch.atan2(step * (b + r * (x + r) / (a + b)), a * b + x * r) / step
+
+
+def acos(x: torch.Tensor, r: torch.Tensor, step: torch.Tensor) -> torch.Tensor:
+    return -asin(x, r, step)
+
+
+def _logarithm(x: torch.Tensor, r: torch.Tensor, step: torch.Tensor, a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    """log((x + a) / (r + b)) of positive numbers, of which a² − b² is x² − r²."""
+    return torch.log1p(step * (1 + (x + r) / (a + b)) / (r + b))
 
 
 _LOG_2, _LOG_10 = math.log(2), math.log(10)

@@ -15,10 +15,13 @@ import torch
 
 from npdec._decomposed.size_warnings import STEEP, half_of_digits
 from npdec._impl import slopes_impl
+from npdec._law.close_of_few import exponential_between, power_between
+from npdec._law.of_few import POLYNOMIALS, polynomial_slope, slope_of_number
 from npdec._law.quadrature_error import evenness
 from npdec._law.quadrature_nodes import gauss_legendre
+from npdec._law.secant import KEPT
 
-__all__ = ["means_of_few", "means_of_number"]
+__all__ = ["means_of_few", "means_of_number", "slope_beside"]
 
 Means = tuple[float, float]
 Numbers = Sequence[float]
@@ -183,6 +186,29 @@ def means_of_number(
     complete = abs(fx - fr - by_x - by_y) <= max(wanted * max(a, b), rounding * gross)  # neither with NaN
     moderate = abs(first) <= STEEP and abs(second) <= STEEP and gross <= digits * (a + b)
     return means if complete and moderate else None
+
+
+def slope_beside(
+    form: Any, x: float, r: float, other: float, swapped: bool, fx: float, fr: float, dtype: torch.dtype
+) -> float | None:
+    """The slope of the function of x, which was r, beside a constant, which is the first of the two if they are
+    `swapped`: by the secant, and between close numbers by the form, or that of powers (`slope_of_number`)."""
+    if form is slopes_impl.rates_of_power:
+        if not swapped and other in POLYNOMIALS:
+            return polynomial_slope(other, x, r, dtype)
+        if not (swapped or other):
+            return 0.0 if fx == fr == 1 else None
+        close = exponential_between(other) if swapped else power_between(other)
+    else:
+        find = _MEANS.get(form)
+        if find is None:
+            return None
+
+        def close(u: float, w: float, step: float) -> float:
+            means = find(other, u, other, w) if swapped else find(u, other, w, other)
+            return math.nan if means is None else means[swapped]
+
+    return slope_of_number(None, close, 0, KEPT, x, r, fx, fr, dtype)
 
 
 def means_of_few(

@@ -27,7 +27,8 @@ from npdec._decomposed.size_warnings import STEEP
 from npdec._decomposed.tensor import DecomposedTensor, Labels, merged, placed
 from npdec._law import ordinary_reverse
 from npdec._law.create_graph import graph_wanted
-from npdec._law.ordinary_slopes import ordinary_slope
+from npdec._law.of_few import vector
+from npdec._law.ordinary_slopes import ordinary_slope, slope_at_number
 from npdec._law.overrides_scope import current as watched
 from npdec._torch.functorch import is_transformed
 
@@ -325,6 +326,11 @@ def pointwise(
     value, residual, components = x.value, x.residual, x.components
     if torch.is_grad_enabled() and (value.requires_grad or residual.requires_grad or components.requires_grad):
         return NotImplemented
+    if not value.ndim and not others and exponent is None and value.is_cpu and 0 < len(x.labels) <= HANDFUL:
+        fx, fr = f(value), f(residual)
+        number = slope_at_number(slope, traits, value, residual, fx, fr, func)
+        if number is not None:
+            return built(fx, fr, vector([c * number for c in components.tolist()], value.dtype), x.labels)
     found = ordinary_slope(slope, traits, f, value, residual, func, exponent, others)
     if found is None:
         return NotImplemented

@@ -21,8 +21,8 @@ from npdec._decomposed.size_limits import HANDFUL
 from npdec._decomposed.size_warnings import warn_of_digits
 from npdec._decomposed.tensor import DecomposedTensor, Labels, merged, placed
 from npdec._law import ordinary, reverse_pairs
-from npdec._law.means_of_few import means_of_few, means_of_number
-from npdec._law.of_few import listed, tensor_of
+from npdec._law.means_of_few import means_of_few, means_of_number, slope_beside
+from npdec._law.of_few import listed, tensor_of, vector
 from npdec._law.ordinary import FACTORS, FEW, built, has_elements, is_moderate, is_ordinary, made_of, rows_of
 from npdec._law.ordinary_numbers import ends_of_two, sum_of_two
 from npdec._torch.tracing import name_of
@@ -237,7 +237,8 @@ def by_means(mean: Function | None, rates: Function | None, of_one: ordinary.For
 
 def _by_means(mean: Function | None, key: Any, of_one: ordinary.Form, func: Function, args: Sequence[Any]) -> Any:
     if len(args) != 2 or not type(args[0]) is type(args[1]) is DecomposedTensor:
-        return of_one(func, args)
+        made = _beside_constant(key, func, *args) if len(args) == 2 else NotImplemented
+        return of_one(func, args) if made is NotImplemented else made
     here = settings.get()
     if here.rule != "affine":
         return NotImplemented
@@ -286,6 +287,34 @@ def _of_numbers(
     means = means_of_number(key, x, y, r, s, value.item(), residual.item(), value.dtype)
     made = None if means is None else sum_of_two(a, b, *means)
     return NotImplemented if made is None else built(value, residual, *made)
+
+
+def _beside_constant(key: Any, func: Function, a: Any, b: Any) -> Any:
+    """Of an ordinary number and a constant one, that nobody differentiates: the secant, or the mean gradient between
+    close numbers."""
+    swapped = type(b) is DecomposedTensor
+    x, other = (b, a) if swapped else (a, b)
+    if not is_ordinary(x) or x.value.ndim or not x.value.is_cpu or settings.get().rule != "affine":
+        return NotImplemented
+    value, residual, components = x.value, x.residual, x.components
+    if value.requires_grad or residual.requires_grad or components.requires_grad or not 0 < len(x.labels) <= HANDFUL:
+        return NotImplemented
+    number = other
+    if type(other) is torch.Tensor:
+        if other.ndim or other.dtype is not value.dtype or not other.is_cpu or other.requires_grad:
+            return NotImplemented
+        number = other.item()
+    elif type(other) is not float and type(other) is not int:
+        return NotImplemented
+    after, before = (func(a, value), func(a, residual)) if swapped else (func(value, b), func(residual, b))
+    dtype = value.dtype
+    if after.dtype is not dtype:
+        return NotImplemented
+    u, w, fx, fr = value.item(), residual.item(), after.item(), before.item()
+    slope = slope_beside(key, u, w, number, swapped, fx, fr, dtype)
+    if slope is None:
+        return NotImplemented
+    return built(after, before, vector([c * slope for c in components.tolist()], dtype), x.labels)
 
 
 def _has_graph(pair: Pair) -> bool:

@@ -34,6 +34,7 @@ from npdec._law.mean_gradient import combined
 from npdec._law.ordinary import pointwise
 from npdec._law.ordinary_arithmetic import quotient
 from npdec._law.ordinary_choices import larger
+from npdec._law.ordinary_pieces import bounded, magnitude
 from npdec._law.ordinary_places import scattered
 from npdec._law.ordinary_steps import stepwise_instead
 from npdec._rules.rule import rule
@@ -224,7 +225,7 @@ def _spread(t: Any, like: torch.Tensor) -> torch.Tensor:
     return torch.broadcast_to(t.to(like.dtype), tuple(like.shape))
 
 
-@rule("clamp clip", traits=_PIECES, short=_OF_ONE)
+@rule("clamp clip", traits=_PIECES, short=bounded)
 def _clamp(func: Function, x: Any, min: Any = None, max: Any = None) -> Any:
     """clamp with plain bounds is pointwise; with decomposed bounds, a maximum and a minimum."""
     if not isinstance(min, DecomposedTensor) and not isinstance(max, DecomposedTensor):
@@ -236,7 +237,7 @@ def _clamp(func: Function, x: Any, min: Any = None, max: Any = None) -> Any:
     return x
 
 
-@rule("clamp_min", traits=_PIECES, short=_OF_ONE)
+@rule("clamp_min", traits=_PIECES, short=bounded)
 def _clamp_min(func: Function, x: Any, min: Any) -> Any:
     return torch.clamp(x, min=min)
 
@@ -368,7 +369,7 @@ def _remainder(func: Function, input: Any, other: Any) -> Any:
 _MAGNITUDE = law.TaggedRule.of("Pointwise")
 
 
-@rule("abs absolute __abs__", traits=_PIECES, short=_OF_ONE)
+@rule("abs absolute __abs__", traits=_PIECES, short=magnitude)
 def _abs(func: Function, x: Any) -> Any:
     """The magnitude of complex numbers is the length of their two parts."""
     if not x.value.is_complex():

@@ -61,10 +61,14 @@ for _names in (
     "tan",
     "atan arctan",
     "atanh arctanh",
+    "asinh arcsinh",
+    "acosh arccosh",
+    "asin arcsin",
+    "acos arccos",
 ):
     _pointwise(_names, Trait.HOLOMORPHIC, close=getattr(slopes_impl, _names.split()[0]))
 _pointwise("expm1", Trait.HOLOMORPHIC, close=slopes_impl.exp)
-_pointwise("asin acos arcsin arccos sinc asinh acosh arcsinh arccosh", Trait.HOLOMORPHIC)
+_pointwise("sinc", Trait.HOLOMORPHIC)
 _pointwise("erf erfc erfinv erfcx lgamma gammaln digamma psi i0 i0e i1 i1e ndtr ndtri log_ndtr logit")
 _pointwise("mvlgamma entr")
 rule("nan_to_num", short=replaced)(_OF_THE_FIRST)
@@ -112,6 +116,7 @@ def polygamma_method(input: Pointwise, n: int) -> Any: ...
 rule(elementwise_float_impl.nan_to_num, short=replaced)(TaggedRule(read_parameters(elementwise_float_impl.nan_to_num)))
 for _kernel, _means in (
     (elementwise_math_impl.sinc, {"traits": Trait.HOLOMORPHIC}),
+    (elementwise_math_impl.cbrt, {"slope": slopes_impl.cbrt}),
     (elementwise_powers_impl.float_power, {"traits": Trait.HOLOMORPHIC, "rates": slopes_impl.rates_of_power}),
     (elementwise_math_impl.logaddexp2, {"mean": slopes_impl.mean_logaddexp2}),
 ):
