@@ -16,7 +16,7 @@ from npdec._decomposed.size_warnings import STEEP, half_of_digits, keeps_digits
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._law import reverse_pairs
 from npdec._law.ordinary import FACTORS, Form, built, has_elements, is_moderate, is_ordinary, of_a_summand, rows_of
-from npdec._law.ordinary_numbers import ends_of_two, row, weighted
+from npdec._law.ordinary_numbers import constant_beside, ends_of_two, is_number, row, weighted
 from npdec._law.ordinary_pairs import Pair, midpoint, pair_of
 
 __all__ = ["added", "product", "quotient"]
@@ -123,19 +123,16 @@ def _added(traits: int, func: Function, args: Sequence[Any]) -> Any:
 def _over_number(func: Function, a: Any, x: DecomposedTensor) -> Any:
     """A constant number over an ordinary one that nobody differentiates, as `ends_of_two`; NotImplemented of others."""
     value, residual, components = x.value, x.residual, x.components
-    graph = value.requires_grad or residual.requires_grad or components.requires_grad
-    if value.ndim or not value.is_cpu or graph or components.numel() > HANDFUL:
+    number = constant_beside(value, a) if is_number(x) else None
+    if number is None:
         return NotImplemented
-    is_number = not isinstance(a, torch.Tensor) or (a.is_cpu and not a.ndim and a.dtype is value.dtype)
-    if not is_number or getattr(a, "requires_grad", False):
-        return NotImplemented
-    number, b, t = float(a), value.item(), residual.item()
+    b, t = value.item(), residual.item()
     if not b or not t:
         return NotImplemented
     steep = 1 / b / t
     if not (abs(number) <= STEEP and abs(steep) <= STEEP):
         return NotImplemented
-    made = row([c * (-number * steep) for c in components.tolist()], value)
+    made = row([c * (-number * steep) for c in components.tolist()], value.dtype)
     return NotImplemented if made is None else built(func(a, value), func(a, residual), made, x.labels)
 
 

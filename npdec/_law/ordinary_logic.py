@@ -14,9 +14,11 @@ from npdec._decomposed import size_limits
 from npdec._decomposed.settings import current as settings
 from npdec._decomposed.size_limits import HANDFUL
 from npdec._decomposed.tensor import DecomposedTensor, merged, placed
-from npdec._law.of_few import listed
+from npdec._law.of_few import listed, vector
 from npdec._law.ordinary import Form, has_elements, is_ordinary, made_of
-from npdec._law.ordinary_choices import compared, is_condition
+from npdec._law.ordinary_choices import compared
+from npdec._law.ordinary_linear import is_condition
+from npdec._law.ordinary_numbers import is_number, sum_of_two
 from npdec._law.ordinary_steps import condition_of
 
 __all__ = ["finiteness", "folded", "logic", "negation", "replaced"]
@@ -74,6 +76,8 @@ def _folded(everything: bool, func: Function, args: Sequence[Any]) -> Any:
     if x is NotImplemented or not is_condition(x) or not 0 < x.value.numel() <= HANDFUL or not x.value.is_cpu:
         return NotImplemented
     value, residual = func(args[0].value), func(args[0].residual)
+    if not x.value.ndim and value.dtype is torch.bool:
+        return condition_of(value, residual, x.components.clone(), x.labels)
     if value.dtype is not torch.bool or settings.get().frozen_conditions or settings.get().rule == "none":
         return NotImplemented
     weights = _weights_of_product(*[[flag is everything for flag in listed(end)] for end in (x.value, x.residual)])
@@ -99,6 +103,9 @@ def _logic(share: Function, numeric: bool, func: Function, args: Sequence[Any]) 
     if len(args) != 2:
         return NotImplemented
     a, b = (_truth(args[0]), _truth(args[1])) if numeric else args
+    made = _of_numbers(share, func, a, b)
+    if made is not NotImplemented:
+        return made
     if not is_condition(a):
         if not is_condition(b) or not _is_constant(a, b):
             return NotImplemented
@@ -117,6 +124,33 @@ def _logic(share: Function, numeric: bool, func: Function, args: Sequence[Any]) 
         first, second = placed(first, range(len(a.labels)), len(labels)), placed(second, places, len(labels))
     components = first * share(_middle(b)) + second * share(_middle(a))
     return _made(func, (a.value, b.value), (a.residual, b.residual), components, a, labels)
+
+
+def _of_numbers(share: Function, func: Function, a: Any, b: Any) -> Any:
+    """Of two numbers, or of one and a constant."""
+    if is_condition(a) and is_condition(b):
+        if not (is_number(a) and is_number(b)) or a.components.dtype is not b.components.dtype:
+            return NotImplemented
+        x, y = (a.value.item() + a.residual.item()) / 2, (b.value.item() + b.residual.item()) / 2
+        made = sum_of_two(a, b, share(y), share(x))
+        if made is None:
+            return NotImplemented
+        return condition_of(func(a.value, b.value), func(a.residual, b.residual), *made)
+    swapped = not is_condition(a)
+    x, other = (b, a) if swapped else (a, b)
+    if not is_condition(x) or not is_number(x):
+        return NotImplemented
+    if type(other) is torch.Tensor:
+        if other.ndim or other.dtype is not torch.bool or not other.is_cpu:
+            return NotImplemented
+        weight = share(float(other.item()))
+    elif type(other) is bool:
+        weight = share(float(other))
+    else:
+        return NotImplemented
+    value, residual = [func(other, end) if swapped else func(end, other) for end in (x.value, x.residual)]
+    components = vector([c * weight for c in x.components.tolist()], x.components.dtype)
+    return condition_of(value, residual, components, x.labels)
 
 
 def _negation(numeric: bool, func: Function, args: Sequence[Any]) -> Any:

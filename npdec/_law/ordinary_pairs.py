@@ -24,7 +24,7 @@ from npdec._law import ordinary, reverse_pairs
 from npdec._law.means_of_few import means_of_few, means_of_number, slope_beside
 from npdec._law.of_few import listed, tensor_of, vector
 from npdec._law.ordinary import FACTORS, FEW, built, has_elements, is_moderate, is_ordinary, made_of, rows_of
-from npdec._law.ordinary_numbers import ends_of_two, sum_of_two
+from npdec._law.ordinary_numbers import constant_beside, ends_of_two, is_number, sum_of_two
 from npdec._torch.tracing import name_of
 
 __all__ = ["Pair", "by_means", "einsum", "is_constant", "layer", "matmul", "midpoint", "pair_of"]
@@ -294,17 +294,11 @@ def _beside_constant(key: Any, func: Function, a: Any, b: Any) -> Any:
     close numbers."""
     swapped = type(b) is DecomposedTensor
     x, other = (b, a) if swapped else (a, b)
-    if not is_ordinary(x) or x.value.ndim or not x.value.is_cpu or settings.get().rule != "affine":
+    if not is_ordinary(x) or not is_number(x) or settings.get().rule != "affine":
         return NotImplemented
     value, residual, components = x.value, x.residual, x.components
-    if value.requires_grad or residual.requires_grad or components.requires_grad or not 0 < len(x.labels) <= HANDFUL:
-        return NotImplemented
-    number = other
-    if type(other) is torch.Tensor:
-        if other.ndim or other.dtype is not value.dtype or not other.is_cpu or other.requires_grad:
-            return NotImplemented
-        number = other.item()
-    elif type(other) is not float and type(other) is not int:
+    number = constant_beside(value, other)
+    if number is None:
         return NotImplemented
     after, before = (func(a, value), func(a, residual)) if swapped else (func(value, b), func(residual, b))
     dtype = value.dtype
