@@ -20,6 +20,7 @@ from npdec._decomposed.settings import current as settings
 from npdec._decomposed.size_limits import HANDFUL
 from npdec._decomposed.size_warnings import warn_of_digits
 from npdec._decomposed.tensor import DecomposedTensor, Labels, merged, placed
+from npdec._impl.slopes_impl import rates_of_power
 from npdec._law import ordinary, reverse_pairs
 from npdec._law.means_of_few import means_of_few, means_of_number, slope_beside
 from npdec._law.of_few import listed, tensor_of, vector
@@ -284,7 +285,12 @@ def _of_numbers(
     if value.dtype is not a.value.dtype:
         return NotImplemented
     x, y, r, s = ends
-    means = means_of_number(key, x, y, r, s, value.item(), residual.item(), value.dtype)
+    fx, fr, dtype = value.item(), residual.item(), value.dtype
+    if y == s and key is rates_of_power and not any(b.components.tolist()):  # which may be of a negative base
+        slope = slope_beside(key, x, r, y, False, fx, fr, dtype)
+        means = None if slope is None else (slope, 0.0)
+    else:
+        means = means_of_number(key, x, y, r, s, fx, fr, dtype)
     made = None if means is None else sum_of_two(a, b, *means)
     return NotImplemented if made is None else built(value, residual, *made)
 
