@@ -37,6 +37,7 @@ from npdec._law.ordinary_choices import larger
 from npdec._law.ordinary_pieces import bounded, magnitude
 from npdec._law.ordinary_places import scattered
 from npdec._law.ordinary_steps import stepwise_instead
+from npdec._law.ordinary_vectors import greatest
 from npdec._rules.rule import rule
 from npdec._torch.functorch import mapped
 from npdec._torch.tracing import name_of, tracing
@@ -383,9 +384,9 @@ def _abs(func: Function, x: Any) -> Any:
     return DecomposedTensor(value, base, components, x.labels, x.reverse)
 
 
-rule("amax")(_extremum_along(1))
-rule("amin")(_extremum_along(-1))
-rule("max")(_max_or_min(1))
-rule("min")(_max_or_min(-1))
+rule("amax", short=greatest(1))(_extremum_along(1))
+rule("amin", short=greatest(-1))(_extremum_along(-1))
+rule("max", short=greatest(1))(_max_or_min(1))
+rule("min", short=greatest(-1))(_max_or_min(-1))
 rule("maximum fmax", traits=_EACH, short=larger(1))(_pairwise(1))
 rule("minimum fmin", traits=_EACH, short=larger(-1))(_pairwise(-1))
