@@ -161,9 +161,29 @@ def joined(func: Function, args: Sequence[Any]) -> Any:
         return NotImplemented
     values = [t.value if type(t) is DecomposedTensor else t for t in tensors]
     residuals = [t.residual if type(t) is DecomposedTensor else t for t in tensors]
-    components = [_under(t, labels) for t in tensors]
-    front = func(components, dim + 1 if dim >= 0 else dim)
+    front = None if ndim or labels is like.labels else _of_numbers(tensors, labels)
+    if front is None:
+        components = [_under(t, labels) for t in tensors]
+        front = func(components, dim + 1 if dim >= 0 else dim)
     return built(func(values, dim), func(residuals, dim), front, labels)
+
+
+def _of_numbers(tensors: Sequence[Any], labels: Labels) -> torch.Tensor | None:
+    """The components of numbers in a row, under some labels; None of those that are many, or have a graph."""
+    count, known = len(tensors), {id(label): i for i, label in enumerate(labels)}
+    if count * len(labels) > FEW:
+        return None
+    made = [0.0] * (count * len(labels))
+    for j, t in enumerate(tensors):
+        if type(t) is DecomposedTensor:
+            if t.components.requires_grad or not t.components.is_cpu:
+                return None
+            for label, number in zip(t.labels, t.components.tolist(), strict=True):
+                place = known.get(id(label))
+                if place is None:  # a label that is equal to another one
+                    return None
+                made[place * count + j] = number
+    return vector(made, tensors[0].dtype).reshape(len(labels), count)
 
 
 def _under(t: Any, labels: Labels) -> torch.Tensor:

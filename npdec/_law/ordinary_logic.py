@@ -57,8 +57,10 @@ def replaced(func: Function, args: Sequence[Any]) -> Any:
     x, *rest = args
     if not is_ordinary(x) or settings.get().rule != "affine" or not all(type(r) in _NUMBERS for r in rest):
         return NotImplemented
-    finite = torch.isfinite(x.value)
     value, residual = func(x.value, *rest), func(x.residual, *rest)
+    if is_number(x) and math.isfinite(x.value.item()) and math.isfinite(x.residual.item()):
+        return made_of(value, residual, x.components.clone(), x)
+    finite = torch.isfinite(x.value)
     if not torch.equal(finite, torch.isfinite(x.residual)) or bool(((value != residual) & ~finite).any()):
         return NotImplemented
     return made_of(value, residual, torch.where(finite, x.components, 0), x)

@@ -1,5 +1,5 @@
-"""What each of two arguments has of the change of a quotient that is rounded to an integer, and of what it leaves, of a
-handful of numbers on the host: as `npdec._impl.quotients_impl` says, which says it of the others.
+"""What each of two arguments has of the change of a function with jumps, of a handful of numbers on the host: as
+`npdec._impl.quotients_impl` says, which says it of the others.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import Any
 import torch
 
 from npdec._decomposed.size_warnings import STEEP, half_of_digits
-from npdec._impl import elementwise_impl
-from npdec._impl.quotients_impl import LEAST, of_quotient, of_rest
+from npdec._impl import elementwise_float_impl, elementwise_impl
+from npdec._impl.quotients_impl import LEAST, in_both_orders, of_quotient, of_rest
 
 __all__ = ["SHARES", "quotient_of_number", "quotients_of_few"]
 
@@ -31,6 +31,8 @@ _ON_HOST: dict[Any, OnHost] = {
     elementwise_impl.float_floor_divide: operator.floordiv,
     (elementwise_impl.divmod, 0): operator.floordiv,
     (elementwise_impl.divmod, 1): operator.mod,
+    torch.copysign: math.copysign,
+    elementwise_float_impl.heaviside: lambda a, b: b if a == 0 else float(a > 0),
 }
 
 
@@ -46,7 +48,9 @@ def _part(a: float, b: float, r: float, s: float) -> float | None:
     return by_a / change if abs(change) > _CLEAR * LEAST * gross else None
 
 
-def _in_both_orders(f: OnHost, a: float, b: float, r: float, s: float, fx: float, fr: float) -> Share:
+def _in_both_orders(
+    f: OnHost, a: float, b: float, r: float, s: float, fx: float, fr: float, digits: float = 0.0
+) -> Share:
     only_a, only_b = f(a, s), f(r, b)
     return ((only_a - fr) + (fx - only_b)) / 2, ((only_b - fr) + (fx - only_a)) / 2
 
@@ -80,7 +84,11 @@ def _of_rest(f: OnHost, a: float, b: float, r: float, s: float, fx: float, fr: f
     return (by_a, by_b) if gross <= (abs(fx) + abs(fr) + abs(by_a) + abs(by_b)) * digits else None
 
 
-SHARES: dict[Any, Callable[..., Share | None]] = {of_quotient: _of_quotient, of_rest: _of_rest}
+SHARES: dict[Any, Callable[..., Share | None]] = {
+    of_quotient: _of_quotient,
+    of_rest: _of_rest,
+    in_both_orders: _in_both_orders,
+}
 
 
 def quotient_of_number(
