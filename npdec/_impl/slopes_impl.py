@@ -1,7 +1,7 @@
 """Slopes of pointwise functions between two points, in closed forms that keep their digits.
 
-A slope takes (step, fx, fr), with step = x − r, and gives (f(x) − f(r)) / (x − r), which is positive, NaN at step = 0
-or the derivative there. Two forms follow from the addition theorem tanh x − tanh r = tanh(step) (1 − tanh x tanh r).
+A slope takes (step, fx, fr), with step = x − r, and gives (f(x) − f(r)) / (x − r), which is positive, NaN at step = 0.
+The forms follow from the addition theorem tanh x − tanh r = tanh(step) (1 − tanh x tanh r).
 
 Between close numbers a slope takes (x, r, step), with a step that is not zero, in forms that lose no digits of a
 difference: nothing close is subtracted.
@@ -30,10 +30,6 @@ def tanh(step: torch.Tensor, fx: torch.Tensor, fr: torch.Tensor) -> torch.Tensor
 def sigmoid(step: torch.Tensor, fx: torch.Tensor, fr: torch.Tensor) -> torch.Tensor:
     """The sigmoid is (1 + tanh(x / 2)) / 2."""
     return torch.tanh(step / 2) / step * (fx * (1 - fr) + fr * (1 - fx))
-
-
-def cbrt(step: torch.Tensor, fx: torch.Tensor, fr: torch.Tensor) -> torch.Tensor:
-    return 1 / (fx * fx + fx * fr + fr * fr)
 
 
 def power(exponent: object, x: torch.Tensor, r: torch.Tensor) -> torch.Tensor | None:
@@ -80,6 +76,11 @@ def log10(x: torch.Tensor, r: torch.Tensor, step: torch.Tensor) -> torch.Tensor:
 
 def sqrt(x: torch.Tensor, r: torch.Tensor, step: torch.Tensor) -> torch.Tensor:
     return 1 / (torch.sqrt(x) + torch.sqrt(r))
+
+
+def cbrt(x: torch.Tensor, r: torch.Tensor, step: torch.Tensor) -> torch.Tensor:
+    a, b = (torch.copysign(torch.abs(t) ** (1 / 3), t) for t in (x, r))
+    return 1 / (a * a + a * b + b * b)
 
 
 def rsqrt(x: torch.Tensor, r: torch.Tensor, step: torch.Tensor) -> torch.Tensor:
@@ -139,7 +140,8 @@ def acosh(x: torch.Tensor, r: torch.Tensor, step: torch.Tensor) -> torch.Tensor:
 def asin(x: torch.Tensor, r: torch.Tensor, step: torch.Tensor) -> torch.Tensor:
     """The angle between the points of the circle at the heights x and r."""
     a, b = torch.sqrt((1 - x) * (1 + x)), torch.sqrt((1 - r) * (1 + r))
-    return torch.atan2(step * (b + r * (x + r) / (a + b)), a * b + x * r) / step
+    slope = torch.atan2(step * (b + r * (x + r) / (a + b)), a * b + x * r) / step
+    return torch.where(a + b == 0, torch.inf, slope)
 
 
 def acos(x: torch.Tensor, r: torch.Tensor, step: torch.Tensor) -> torch.Tensor:

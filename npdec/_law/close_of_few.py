@@ -37,6 +37,11 @@ def _sqrt(x: float, r: float, step: float) -> float:
     return 1 / (math.sqrt(x) + math.sqrt(r))
 
 
+def _cbrt(x: float, r: float, step: float) -> float:
+    a, b = math.cbrt(x), math.cbrt(r)
+    return 1 / (a * a + a * b + b * b)
+
+
 def _rsqrt(x: float, r: float, step: float) -> float:
     a, b = math.sqrt(x), math.sqrt(r)
     return -1 / (a * b * (a + b))
@@ -71,6 +76,7 @@ CLOSE: dict[Any, Close] = {
     slopes_impl.log2: lambda x, r, step: _log(x, r, step) / _LOG_2,
     slopes_impl.log10: lambda x, r, step: _log(x, r, step) / _LOG_10,
     slopes_impl.sqrt: _sqrt,
+    slopes_impl.cbrt: _cbrt,
     slopes_impl.rsqrt: _rsqrt,
     slopes_impl.reciprocal: lambda x, r, step: -1 / (x * r),
     slopes_impl.square: lambda x, r, step: x + r,

@@ -54,17 +54,12 @@ def _tanh(step: float, fx: float, fr: float) -> float:
     return (math.tanh(step) / step if step else 1.0) * (1 - fx * fr)
 
 
-def _cbrt(step: float, fx: float, fr: float) -> float:
-    return 1 / (fx * fx + fx * fr + fr * fr)
-
-
 Function = Callable[..., Any]
 
 # The closed forms of slopes.
 CLOSED: dict[Any, Callable[[float, float, float], float]] = {
     slopes_impl.sigmoid: _sigmoid,
     slopes_impl.tanh: _tanh,
-    slopes_impl.cbrt: _cbrt,
 }
 
 
@@ -161,14 +156,13 @@ def slope_of_number(
             found = close(x, r, step or tiny**0.5)
         except (ArithmeticError, ValueError):
             return None
-        if step:
-            rounded = 16 * _EPS[dtype] * (abs(fx) + abs(fr)) / abs(step)
-            slope = found if abs(found - slope) <= rounded else slope
-        elif abs(found) <= most and (least <= abs(found) or not found):
-            return found
+        if not step:
+            return found if abs(found) <= most and (least <= abs(found) or not found) else None
+        rounded = 16 * _EPS[dtype] * (abs(fx) + abs(fr)) / abs(step)
+        slope = found if abs(found - slope) <= rounded else slope
     elif traits & Trait.COARSE and not x * r <= kept * step * step:
         return None
-    return slope if least <= abs(slope) <= most else None
+    return slope if least <= abs(slope) <= most or not (slope or difference) else None
 
 
 def repeated(end: Any, like: torch.Tensor) -> Numbers | None:

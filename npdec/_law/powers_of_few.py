@@ -16,6 +16,7 @@ _TEN, _TWELVE, _SIXTEEN = gauss_legendre(10), gauss_legendre(12), gauss_legendre
 _MOST = 8  # panels, from which on torch finds the means sooner
 _WANTED = 1e-12 / 8  # as the quadrature in double precision, in which Python computes
 _EVEN, _EPS = evenness(torch.float64), torch.finfo(torch.float64).eps
+_LEAST = 2.0**-10  # exponents of less jump from zero before the least of numbers
 _TERMS = 40  # of the series, which has converged long before where its terms do not cancel
 
 
@@ -79,7 +80,7 @@ def _from_zero(x: float, y: float, r: float, s: float) -> Means | None:
     By the exponent it is the integral of u ** v log u = b ** v0 Σ d^k / k! t^(v0 + k) (log b t)^(k + 1), term by term;
     by the base it is the rest of the change."""
     end, v0, d = (x, s, y - s) if r == 0.0 else (r, y, s - y)
-    if not end > 0.0 <= v0:
+    if not end > 0.0 or not (v0 == 0.0 or v0 >= _LEAST):
         return None
     log = math.log(end)
     scale, total, gross, factor = end**v0, 0.0, 0.0, 1.0

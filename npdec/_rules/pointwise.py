@@ -20,6 +20,7 @@ from npdec._impl import (
 )
 from npdec._impl._by_elements import by_elements
 from npdec._impl.quotients_impl import of_quotient, of_rest
+from npdec._law import ordinary_pieces
 from npdec._law.law import TaggedRule
 from npdec._law.ordinary_logic import replaced
 from npdec._rules.rule import rule
@@ -100,7 +101,7 @@ def two_arguments(input: Pointwise, other: Pointwise, *args: Any, **kwargs: Any)
 def two_arguments_with_jumps(input: Stepwise, other: Stepwise, *args: Any, **kwargs: Any) -> Any: ...
 
 
-@rule(_interpolate.lines)
+@rule(_interpolate.lines, short=ordinary_pieces.interpolated)
 def interpolated(x: Pointwise, points: Any) -> Any: ...
 
 
@@ -116,7 +117,7 @@ def polygamma_method(input: Pointwise, n: int) -> Any: ...
 rule(elementwise_float_impl.nan_to_num, short=replaced)(TaggedRule(read_parameters(elementwise_float_impl.nan_to_num)))
 for _kernel, _means in (
     (elementwise_math_impl.sinc, {"traits": Trait.HOLOMORPHIC}),
-    (elementwise_math_impl.cbrt, {"slope": slopes_impl.cbrt}),
+    (elementwise_math_impl.cbrt, {"close": slopes_impl.cbrt}),
     (elementwise_powers_impl.float_power, {"traits": Trait.HOLOMORPHIC, "rates": slopes_impl.rates_of_power}),
     (elementwise_math_impl.logaddexp2, {"mean": slopes_impl.mean_logaddexp2}),
 ):
