@@ -6,6 +6,7 @@ import math
 import operator
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import chain
 from typing import Any
 
 import torch
@@ -183,11 +184,13 @@ def _compared_numbers(func: Function, a: Any, b: Any) -> Any:
 
 
 def chosen(func: Function, args: Sequence[Any]) -> Any:
-    """torch.where of a condition, which is decomposed or not, and two branches of which one is."""
+    """torch.where of a condition, which is decomposed or not, and two branches."""
     if len(args) != 3:
         return NotImplemented
     condition, a, b = args
     made = _chosen_number(condition, a, b)
+    if made is NotImplemented and type(condition) is DecomposedTensor:
+        made = _chosen_of_few(condition, a, b)
     if made is not NotImplemented:
         return made
     like = a if is_ordinary(a) else b
@@ -207,10 +210,7 @@ def chosen(func: Function, args: Sequence[Any]) -> Any:
     value = torch.where(at, x, y)
     if value.shape != like.value.shape:
         return NotImplemented
-    parts = [part for part in args if type(part) is DecomposedTensor]
-    if at is not before and _are_few(parts, x, y):
-        return _chosen_of_few(args, value, (x, r), (y, s))
-    labels, given = align(parts)
+    labels, given = align([part for part in args if type(part) is DecomposedTensor])
     if len(labels) >= size_limits.MANY:
         return NotImplemented
     its = iter(given)
@@ -272,44 +272,64 @@ def _number_at_ends(x: Any, dtype: torch.dtype) -> tuple[Any, Any] | None:
     return (x, x) if type(x) is float or type(x) is int else None
 
 
-def _are_few(parts: Sequence[DecomposedTensor], x: torch.Tensor, y: torch.Tensor) -> bool:
-    """Whether the tensors have few components on the host, and there is no graph."""
-    shape = parts[0].value.shape
-    if not parts[0].value.is_cpu or x.shape != shape or y.shape != shape or not 0 < x.numel() <= FEW:
-        return False
-    for part in parts:
-        if part.components.numel() > FEW or part.components.requires_grad:
-            return False
-        if part.value.requires_grad or part.residual.requires_grad:
-            return False
-    return not (x.requires_grad or y.requires_grad)
-
-
-def _chosen_of_few(args: Sequence[Any], value: torch.Tensor, ends: Any, others: Any) -> Any:
-    """`chosen` by a decomposed condition, element by element on the host."""
-    condition, a, b = args
+def _chosen_of_few(condition: DecomposedTensor, a: Any, b: Any) -> Any:
+    """`chosen` by a decomposed condition, element by element on the host; each branch may be a constant."""
+    here, shape = settings.get(), condition.value.shape
+    if not is_condition(condition) or here.frozen_conditions or here.rule == "none":
+        return NotImplemented
+    if not 0 < condition.value.numel() <= FEW or not condition.value.is_cpu:
+        return NotImplemented
+    if condition.components.numel() > FEW or condition.components.requires_grad:
+        return NotImplemented
+    tensor = a if isinstance(a, torch.Tensor) else b
+    if not isinstance(tensor, torch.Tensor):
+        return NotImplemented
+    dtype = tensor.value.dtype if type(tensor) is DecomposedTensor else tensor.dtype
+    high, low = _few_at_ends(a, condition.value, dtype), _few_at_ends(b, condition.value, dtype)
+    if high is None or low is None:
+        return NotImplemented
+    (x, r, first), (y, s, second) = high, low
     at, before = listed(condition.value), listed(condition.residual)
-    first = [(u + w) / 2 for u, w in zip(listed(ends[0]), listed(ends[1]), strict=True)]
-    second = [(u + w) / 2 for u, w in zip(listed(others[0]), listed(others[1]), strict=True)]
     if not math.hypot(*first) <= STEEP or not math.hypot(*second) <= STEEP:
+        return NotImplemented
+    value = torch.where(condition.value, x, y)
+    if value.shape != shape:
         return NotImplemented
     gains = [
         (u if now or then else 0.0) - (0.0 if now and then else w)
         for u, w, now, then in zip(first, second, at, before, strict=True)
     ]
     shares = [(now + then) / 2 for now, then in zip(at, before, strict=True)]
-    labels = union([part for part in args if type(part) is DecomposedTensor])
+    labels = union([part for part in (condition, a, b) if type(part) is DecomposedTensor])
     made: list[list[float]] = [[]] * len(labels)
     for part, weights in ((condition, gains), (a, shares), (b, [1 - share for share in shares])):
         if type(part) is not DecomposedTensor:
             continue
-        rows = part.components if value.ndim == 1 else part.components.reshape(len(part.labels), -1)
+        rows = part.components if len(shape) == 1 else part.components.reshape(len(part.labels), -1)
         places = range(len(labels)) if part.labels is labels else places_of(part.labels, labels)
         for place, row in zip(places, rows.tolist(), strict=True):
             terms = map(operator.mul, weights, row)
             made[place] = list(map(operator.add, made[place], terms) if made[place] else terms)
-    components = torch.tensor(made, dtype=value.dtype).reshape(len(labels), *value.shape)
-    return built(value, torch.where(condition.residual, ends[1], others[1]), components, labels)
+    components = vector(list(chain.from_iterable(made)), dtype).reshape(len(labels), *shape)
+    return built(value, torch.where(condition.residual, r, s), components, labels)
+
+
+def _few_at_ends(x: Any, like: torch.Tensor, dtype: torch.dtype) -> tuple[Any, Any, list[float]] | None:
+    """A branch, an ordinary one of the shape and dtype or a constant, at the value and at the residual, and the numbers
+    in the middle; None of another one, and where there is a graph."""
+    if type(x) is DecomposedTensor:
+        if not is_ordinary(x) or x.value.dtype is not dtype or x.value.shape != like.shape:
+            return None
+        if x.components.numel() > FEW or x.components.requires_grad:
+            return None
+        after, before = repeated(x.value, like), repeated(x.residual, like)
+        if after is None or before is None:
+            return None
+        return x.value, x.residual, [(u + w) / 2 for u, w in zip(after, before, strict=True)]
+    if isinstance(x, torch.Tensor):
+        numbers = repeated(x, like) if type(x) is torch.Tensor and x.dtype is dtype and dtype in _REAL else None
+        return None if numbers is None else (x, x, list(numbers))
+    return (x, x, [float(x)] * like.numel()) if type(x) is float or type(x) is int else None
 
 
 def _is_branch(x: Any, like: DecomposedTensor) -> bool:
