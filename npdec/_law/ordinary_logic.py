@@ -104,6 +104,9 @@ def _weights_of_product(now: Sequence[bool], before: Sequence[bool]) -> list[flo
 def _logic(share: Function, numeric: bool, func: Function, args: Sequence[Any]) -> Any:
     if len(args) != 2:
         return NotImplemented
+    made = _of_still_numbers(func, *args) if numeric else None
+    if made is not None:
+        return made
     a, b = (_truth(args[0]), _truth(args[1])) if numeric else args
     made = _of_numbers(share, func, a, b)
     if made is not NotImplemented:
@@ -155,7 +158,32 @@ def _of_numbers(share: Function, func: Function, a: Any, b: Any) -> Any:
     return condition_of(value, residual, components, x.labels)
 
 
+def _of_still_numbers(func: Function, *args: Any) -> Any:
+    """Of numbers, or constants beside one, none of which becomes zero or ceases to be it; None of others."""
+    here = settings.get()
+    moving = [x for x in args if type(x) is DecomposedTensor]
+    if here.frozen_conditions or here.rule == "none" or not moving:
+        return None
+    labels, dtype = moving[0].labels, moving[0].value.dtype
+    for x in moving:
+        if not is_ordinary(x) or x.value.dtype is not dtype or not is_number(x):
+            return None
+        if (x.value.item() == 0) != (x.residual.item() == 0):
+            return None
+        labels = labels if labels is x.labels else merged(labels, x.labels)[0]
+    for x in args:
+        plain = type(x) in (DecomposedTensor, float, int) or (type(x) is torch.Tensor and not x.ndim and x.is_cpu)
+        if not plain or len(labels) > HANDFUL:
+            return None
+    values = [x.value if type(x) is DecomposedTensor else x for x in args]
+    residuals = [x.residual if type(x) is DecomposedTensor else x for x in args]
+    return condition_of(func(*values), func(*residuals), vector([0.0] * len(labels), dtype), labels)
+
+
 def _negation(numeric: bool, func: Function, args: Sequence[Any]) -> Any:
+    made = _of_still_numbers(func, args[0]) if numeric and len(args) == 1 else None
+    if made is not None:
+        return made
     x = _truth(args[0]) if numeric else args[0]
     if len(args) != 1 or not is_condition(x):
         return NotImplemented

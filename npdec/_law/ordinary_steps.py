@@ -6,7 +6,7 @@ import math
 import operator
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import torch
 
@@ -120,29 +120,45 @@ def _of_two(shares: Any, func: Function, args: Sequence[Any]) -> Any:
     assert first is not None
     assert second is not None
     if x.shape != y.shape:
-        return NotImplemented
+        pair = _of_one_shape(pair)
+        if pair is None:
+            return NotImplemented
+        (x, y), (r, s), (first, second) = pair.values, pair.residuals, cast(Any, pair.components)
     graph = x.requires_grad or y.requires_grad or r.requires_grad or s.requires_grad
     if torch.is_grad_enabled() and (graph or first.requires_grad or second.requires_grad):
         return NotImplemented
     value, residual = func(x, y), func(r, s)
     if type(value) is torch.Tensor:
-        return _made_of_two(shares, func, pair, value, residual)
+        return _made_of_two(shares, func, func, pair, value, residual)
     if type(value) is not tuple:
         return NotImplemented
     made = []
     for i, (its, after, before) in enumerate(zip(shares, value, residual, strict=True)):
-        made.append(_made_of_two(its, lambda *ends, i=i: func(*ends)[i], pair, after, before))
+        made.append(_made_of_two(its, lambda *ends, i=i: func(*ends)[i], (func, i), pair, after, before))
     return NotImplemented if any(part is NotImplemented for part in made) else tuple(made)
 
 
-def _made_of_two(shares: Function, func: Function, pair: Pair, value: torch.Tensor, residual: torch.Tensor) -> Any:
+def _of_one_shape(pair: Pair) -> Pair | None:
+    """The same pair, the arguments in the shape of the result; None if that is large."""
+    shape = torch.broadcast_shapes(*[t.shape for t in pair.values])
+    if math.prod(shape) > HANDFUL:
+        return None
+    values, residuals = ([t.expand(shape) for t in ends] for ends in (pair.values, pair.residuals))
+    components = [None if c is None else c.expand(c.shape[0], *shape) for c in pair.components]
+    return pair._replace(values=values, residuals=residuals, components=components)
+
+
+def _made_of_two(
+    shares: Function, func: Function, known: Any, pair: Pair, value: torch.Tensor, residual: torch.Tensor
+) -> Any:
+    """Of one result of a function, which is `known` by itself or as one of several of another one."""
     (x, y), (r, s), (first, second) = pair.values, pair.residuals, pair.components
     if value.shape != x.shape or value.dtype is not x.dtype:
         return NotImplemented
     assert first is not None
     assert second is not None
     if shares in SHARES and value.numel() <= HANDFUL:
-        made = _of_few(shares, func, pair, value, residual)
+        made = _of_few(shares, known, pair, value, residual)
         if made is not None:
             return made
     by_x, by_y = shares(x, y, r, s, func, value, residual)
@@ -197,7 +213,7 @@ def _of_number(
     return None if made is None else built(value, residual, *made)
 
 
-def _of_few(shares: Function, func: Function, pair: Pair, value: torch.Tensor, residual: torch.Tensor) -> Any:
+def _of_few(shares: Function, func: Any, pair: Pair, value: torch.Tensor, residual: torch.Tensor) -> Any:
     """The same of a handful of numbers on the host; None where torch finds the shares."""
     (x, y), (r, s), (first, second) = pair.values, pair.residuals, pair.components
     if not value.is_cpu or not x.shape == y.shape == r.shape == s.shape == residual.shape == value.shape:
