@@ -46,6 +46,8 @@ MORE = {
     "not": lambda a, b: ~(a > b),
     "round": lambda a, b: np.round(a, 1),
     "isclose": np.isclose,
+    "isclose of a distance": lambda a, b: np.isclose(a, b, 0.3, 0.5),
+    "isclose of a number": lambda a, b: [np.isclose(a, 0.7, 0.3, 0.5), np.isclose(0.7, a, 0.3, 0.5)],
     "powers": lambda a, b: [a**k for k in (0, 1, 2, 3, 4, -1, -2, 0.5, -0.5, 1.5)],
     "roots": lambda a, b: [k**a for k in (0.5, 1.0, 2.0, 7.0)],
     "beside numbers": lambda a, b: [np.hypot(a, 0.7), np.arctan2(a, 0.7), np.arctan2(0.7, a), np.logaddexp(a, 0.7)],
