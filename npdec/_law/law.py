@@ -355,13 +355,11 @@ def ruled(kernel: Function, parameters: Sequence[Parameter]) -> Function:
     def short() -> Form | None:
         if kinds == {"Linear"} and len(parameters) == 1 and spec_of(kernel).loops is not None:
             return each  # of a ufunc
-        own = rows.get(kernel)
-        if own is not None and own.short is not None:
+        if (own := rows.get(kernel)) is not None and own.short is not None:
             return own.short
-        if kinds not in ({"Pointwise"}, {"Stepwise"}):
-            return None
         row = row_of(kernel) or Row(rule)
-        return form_of(tags, row.traits, row.slope, row.mean, None, row.rates)
+        usual = kinds in ({"Pointwise"}, {"Stepwise"})
+        return form_of(tags, row.traits, row.slope, row.mean, None, row.rates) if usual else None
 
     def answered(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         here = scope()
@@ -379,11 +377,9 @@ def ruled(kernel: Function, parameters: Sequence[Parameter]) -> Function:
     def apply(*args: Any, **kwargs: Any) -> Any:
         for arg in args:
             if type(arg) is DecomposedTensor:
-                form = None if tracing() or is_observed() else short()
-                if form is None or (kwargs and not takes_options(form)):
-                    made = NotImplemented
-                else:
-                    made = form(kernel, args, kwargs) if kwargs else form(kernel, args)
+                form: Any = None if tracing() or is_observed() else short()
+                usual = form is not None and (not kwargs or takes_options(form))
+                made = form(kernel, args, *([kwargs] if kwargs else [])) if usual else NotImplemented
                 return undisturbed(answered, args, kwargs) if made is NotImplemented else made
         return kernel(*args, **kwargs)
 

@@ -23,7 +23,6 @@ Function = Callable[..., Any]
 Numbers = Sequence[float]
 _FAR = 1e100  # up to which, and down to its reciprocal, squares are far from the ends of the exponent range
 _ROUNDINGS = 32  # between the change of a function and what its gradient makes of the steps
-_ALONG = (torch.amax, torch.amin, torch.Tensor.amax, torch.Tensor.amin)  # others give indices beside what they find
 _EPS = {dtype: torch.finfo(dtype).eps for dtype in (torch.float32, torch.float64)}
 
 
@@ -148,16 +147,16 @@ def product_of_vector(func: Function, args: Sequence[Any]) -> Any:
     return _of_vector(_products, x, func, *rest) if whole else NotImplemented
 
 
-def greatest(sign: int) -> Form:
-    """The form of the greatest (sign 1) or the least (−1) of a vector, or of all elements."""
-    return partial(_extreme, sign)
+def greatest(sign: int, along: bool = False) -> Form:
+    """The form of the greatest (sign 1) or the least (−1) of all elements; of one that takes axes, `along` a vector."""
+    return partial(_extreme, sign, along)
 
 
-def _extreme(sign: int, func: Function, args: Sequence[Any]) -> Any:
+def _extreme(sign: int, along: bool, func: Function, args: Sequence[Any]) -> Any:
     x, *rest = args
     if type(x) is not DecomposedTensor or len(rest) > 1 or not is_ordinary(x):
         return NotImplemented
-    if rest and not (rest[0] == () or (x.value.ndim == 1 and type(rest[0]) is int and func in _ALONG)):
+    if rest and not (rest[0] == () or (x.value.ndim == 1 and type(rest[0]) is int and along)):
         return NotImplemented
     if not x.value.ndim:
         return built(func(x.value), func(x.residual), x.components.clone(), x.labels) if not rest else NotImplemented

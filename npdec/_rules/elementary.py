@@ -384,8 +384,8 @@ def _abs(func: Function, x: Any) -> Any:
     return DecomposedTensor(value, base, components, x.labels, x.reverse)
 
 
-rule("amax", short=greatest(1))(_extremum_along(1))
-rule("amin", short=greatest(-1))(_extremum_along(-1))
+rule("amax", short=greatest(1, along=True))(_extremum_along(1))
+rule("amin", short=greatest(-1, along=True))(_extremum_along(-1))
 rule("max", short=greatest(1))(_max_or_min(1))
 rule("min", short=greatest(-1))(_max_or_min(-1))
 rule("maximum fmax", traits=_EACH, short=larger(1))(_pairwise(1))
