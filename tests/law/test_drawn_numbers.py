@@ -10,6 +10,8 @@ import pytest
 import torch
 
 import npdec as np
+from npdec._impl.envelope_impl import leading_fractions
+from npdec._law.ordinary_vectors import leading
 from npdec.exceptions import CompletenessError, DecompositionWarning
 
 PLACES = [-2.0, -1.5, -1.0, -0.5, 0.25, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0]
@@ -139,3 +141,68 @@ def test_functions_of_drawn_scalars_are_those_of_the_general_way(name):
         check(name, seed, torch.float64)
     for seed in range(2):
         check(name, seed, torch.float32)
+
+
+# -- what the general way does not reach -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "ends",
+    [(1.5, 0.0, 2.0, 0.0), (1.5, 0.0, 2.0, 0.5), (0.0, 1.5, 0.3, 0.6), (1.5, 0.0, -0.5, 0.5), (7.0, 0.0, 1.0, 3.0)],
+)
+def test_powers_from_zero_keep_all_digits(ends):
+    mpmath = pytest.importorskip("mpmath")
+    x, r, y, s = ends
+    base = np.decompose(np.array([x]), baseline=r, labels=["base"])[0]
+    exponent = np.decompose(np.array([y]), baseline=s, labels=["exponent"])[0]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        made = base**exponent
+    with mpmath.workdps(40):
+        start, v, step = (s, mpmath.mpf(y) - s, 1) if r == 0 else (y, mpmath.mpf(s) - y, -1)
+        end = mpmath.mpf(max(x, r))
+
+        def rate(w):  # by the exponent, at the distance exp(−w) from zero
+            t = mpmath.exp(-w)
+            return t * (end * t) ** (start + v * t) * mpmath.log(end * t)
+
+        by_exponent = float(mpmath.quad(rate, [0, 1, 4, 16, 64, 256]) * v * step)
+    assert made.components[1] == pytest.approx(by_exponent, rel=2e-14, abs=2e-15)
+    gross = float(np.abs(made.components).sum())
+    assert abs(float(made.value - made.residual - made.components.sum())) <= 1e-15 * gross
+
+
+def test_lines_lead_as_among_many():
+    generator = random.Random(1)
+    for count in (1, 2, 3, 5, 9) * 40:
+        draw = generator.choice([lambda: generator.uniform(-2, 2), lambda: generator.choice([0.0, 1.0, -1.0])])
+        x, r = [draw() for _ in range(count)], [draw() for _ in range(count)]
+        wanted = leading_fractions(torch.tensor(x, dtype=torch.float64), torch.tensor(r, dtype=torch.float64), 0)
+        numpy.testing.assert_allclose(leading(x, r), wanted, rtol=0, atol=1e-15)
+
+
+def test_cube_roots_of_numbers_are_those_of_arrays_to_the_bit():
+    generator = random.Random(1)
+    numbers = [generator.uniform(-9, 9) * 10.0 ** generator.randint(-300, 300) for _ in range(300)]
+    for number in [*numbers, 0.0, -0.0, numpy.inf, -numpy.inf, 5e-324, -1e-310]:
+        assert (
+            numpy.array(np.cbrt(np.float64(number))).tobytes() == numpy.array(np.cbrt(np.array([number]))[0]).tobytes()
+        )
+
+
+def test_conditions_meet_numbers_as_the_general_way_says():
+    a = np.decompose(np.array([1.5, 0.25, -2.0]), baseline=np.array([0.5, 0.75, 3.0]))
+    s, t = a[0], a[2]
+    for f in (
+        lambda c: c * 2.0, lambda c: 2.0 * c, lambda c: c + 1.0, lambda c: 1.0 - c, lambda c: c / 4.0, lambda c: c - s,
+        lambda c: s * c, lambda c: s - c, lambda c: c * np.float64(3.0), lambda c: c * np.float32(3.0), lambda c: c * 2,
+        lambda c: c & True, lambda c: c | np.False_, lambda c: c ^ (t > 0), lambda c: np.where(c, 1.0, 0.0),
+        lambda c: np.where(c, s, 0.5), lambda c: np.where(c, 1.0, t), lambda c: c + (t > 0),
+    ):  # fmt: skip
+        for condition in (lambda: s > 1.0, lambda: t < s, lambda: s > -5.0):
+            made = f(condition())
+            with np.check_completeness():
+                general = f(condition())
+            agree(made, general, torch.float64, 8.0)
+    x = a.astype(np.float32)
+    assert ((x[0] > 1) * x[1]).dtype == np.float32
