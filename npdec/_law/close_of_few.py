@@ -94,20 +94,11 @@ CLOSE: dict[Any, Close] = {
 }
 
 
-def power_between(exponent: float) -> Close:
+def power_between(exponent: float, x: float, r: float, step: float) -> float:
     """That of a number raised to the exponent."""
-
-    def slope(x: float, r: float, step: float) -> float:
-        start: float = math.pow(r, exponent)
-        return start * math.expm1(exponent * math.log1p(step / r)) / step
-
-    return slope
+    return math.pow(r, exponent) * math.expm1(exponent * math.log1p(step / r)) / step
 
 
-def exponential_between(base: float) -> Close:
+def exponential_between(base: float, x: float, r: float, step: float) -> float:
     """That of a base raised to a number."""
-
-    def slope(x: float, r: float, step: float) -> float:
-        return math.pow(base, r) * math.expm1(step * math.log(base)) / step
-
-    return slope
+    return math.pow(base, r) * math.expm1(step * math.log(base)) / step

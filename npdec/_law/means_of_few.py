@@ -9,19 +9,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import torch
 
 from npdec._decomposed.size_warnings import STEEP, half_of_digits
 from npdec._impl import slopes_impl
-from npdec._law.close_of_few import exponential_between, power_between
+from npdec._law.close_of_few import Close, exponential_between, power_between
 from npdec._law.of_few import POLYNOMIALS, polynomial_slope, slope_of_number
 from npdec._law.powers_of_few import mean_power
 from npdec._law.secant import KEPT
 
 __all__ = ["means_of_few", "means_of_number", "slope_beside"]
 
+Function = Callable[..., Any]
 Means = tuple[float, float]
 Numbers = Sequence[float]
 _WANTED = 1e-12 / 8  # as the quadrature in double precision
@@ -140,17 +142,21 @@ def slope_beside(
             return polynomial_slope(other, x, r, dtype)
         if not (swapped or other):
             return 0.0 if fx == fr == 1 else None
-        close = exponential_between(other) if swapped else power_between(other)
+        close: Close = partial(exponential_between if swapped else power_between, other)
     else:
         find = _MEANS.get(form)
         if find is None:
             return None
 
-        def close(u: float, w: float, step: float) -> float:
-            means = find(other, u, other, w) if swapped else find(u, other, w, other)
-            return math.nan if means is None else means[swapped]
+        close = partial(_between, find, other, swapped)
 
     return slope_of_number(None, close, 0, KEPT, x, r, fx, fr, dtype)
+
+
+def _between(find: Function, other: float, swapped: bool, x: float, r: float, step: float) -> float:
+    """The slope beside a constant by the mean gradient; NaN where that is not known."""
+    means = find(other, x, other, r) if swapped else find(x, other, r, other)
+    return math.nan if means is None else means[swapped]
 
 
 def means_of_few(

@@ -117,13 +117,8 @@ def slopes_of_few(
     if dtype not in _RANGE or not x.is_cpu or fx.requires_grad or fr.requires_grad:
         return None
     form = None if closed is None else CLOSED[closed]
-    slopes: list[float] = []
-    for u, w, a, b in zip(listed(x), listed(r), listed(fx), listed(fr), strict=True):
-        slope = slope_of_number(form, close, traits, kept, u, w, a, b, dtype)
-        if slope is None:
-            return None
-        slopes.append(slope)
-    return tensor_of(slopes, x)
+    slopes = _slopes(form, close, traits, kept, (listed(x), listed(r), listed(fx), listed(fr)), dtype)
+    return None if slopes is None else tensor_of(slopes, x)
 
 
 def slope_of_number(
@@ -137,32 +132,47 @@ def slope_of_number(
     fr: float,
     dtype: torch.dtype,
 ) -> float | None:
-    """The same of one number. A difference d of a and b has its digits where `kept` d² is not less than a b."""
+    """The same of one number."""
+    found = _slopes(form, close, traits, kept, ((x,), (r,), (fx,), (fr,)), dtype)
+    return None if found is None else found[0]
+
+
+def _slopes(
+    form: Callable[[float, float, float], float] | None,
+    close: Close | None,
+    traits: int,
+    kept: float,
+    ends: Sequence[Numbers],
+    dtype: torch.dtype,
+) -> list[float] | None:
+    """The same of a few. A difference d of a and b has its digits where `kept` d² is not less than a b."""
     tiny, least, most, _ = _RANGE[dtype]
-    step, difference = x - r, fx - fr
-    if form is not None:
+    slopes: list[float] = []
+    for x, r, fx, fr in zip(*ends, strict=True):
+        step, difference = x - r, fx - fr
+        slope = difference / step if step else 0.0
         try:
-            slope = form(step, fx, fr)
-        except ArithmeticError:
-            return None
-        return slope if least < slope < math.inf else None
-    slope = difference / step if step else 0.0
-    if traits & Trait.PIECEWISE_LINEAR and step:
-        return slope if -_LONGEST < step < _LONGEST and -most <= slope <= most else None
-    if not (step and tiny + fx * fr <= kept * difference * difference):
-        if close is None or not abs(difference) < math.inf:
-            return None
-        try:
-            found = close(x, r, step or tiny**0.5)
+            if form is not None:
+                slope = form(step, fx, fr)
+                known = least < slope < math.inf
+            elif traits & Trait.PIECEWISE_LINEAR and step:
+                known = -_LONGEST < step < _LONGEST and -most <= slope <= most
+            elif step and tiny + fx * fr <= kept * difference * difference:
+                coarse = traits & Trait.COARSE and not x * r <= kept * step * step
+                known = not coarse and least <= abs(slope) <= most
+            elif close is None or not abs(difference) < math.inf:
+                known = False
+            else:
+                found = close(x, r, step or tiny**0.5)
+                if not step or abs(found - slope) <= 16 * _EPS[dtype] * (abs(fx) + abs(fr)) / abs(step):
+                    slope = found
+                known = least <= abs(slope) <= most or not (slope or difference)
         except (ArithmeticError, ValueError):
             return None
-        if not step:
-            return found if abs(found) <= most and (least <= abs(found) or not found) else None
-        rounded = 16 * _EPS[dtype] * (abs(fx) + abs(fr)) / abs(step)
-        slope = found if abs(found - slope) <= rounded else slope
-    elif traits & Trait.COARSE and not x * r <= kept * step * step:
-        return None
-    return slope if least <= abs(slope) <= most or not (slope or difference) else None
+        if not known:
+            return None
+        slopes.append(slope)
+    return slopes
 
 
 def repeated(end: Any, like: torch.Tensor) -> Numbers | None:

@@ -238,7 +238,9 @@ def by_means(mean: Function | None, rates: Function | None, of_one: ordinary.For
 
 def _by_means(mean: Function | None, key: Any, of_one: ordinary.Form, func: Function, args: Sequence[Any]) -> Any:
     if len(args) != 2 or not type(args[0]) is type(args[1]) is DecomposedTensor:
-        made = _beside_constant(key, func, *args) if len(args) == 2 else NotImplemented
+        x = args[0] if type(args[0]) is DecomposedTensor else args[-1]
+        alone = len(args) == 2 and type(x) is DecomposedTensor and not x.value.ndim
+        made = _beside_constant(key, func, *args) if alone else NotImplemented
         return of_one(func, args) if made is NotImplemented else made
     here = settings.get()
     if here.rule != "affine":

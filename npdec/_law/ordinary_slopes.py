@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
@@ -61,7 +62,7 @@ def ordinary_slope(
         if polynomial is not None and (on_host or bool(torch.isfinite(polynomial).all())):
             return fx, fr, polynomial, None
     if handful and (exponent is None or raises) and (closed is None or others or closed in CLOSED):
-        close = power_between(exponent) if raises else None if others else CLOSE.get(close_of(function))
+        close: Any = partial(power_between, exponent) if raises else None if others else CLOSE.get(close_of(function))
         few = slopes_of_few(None if others else closed, close, traits, KEPT, x, r, fx, fr)
         if few is not None:
             return fx, fr, few, None

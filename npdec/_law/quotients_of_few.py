@@ -15,11 +15,11 @@ from npdec._decomposed.size_warnings import STEEP, half_of_digits
 from npdec._impl import elementwise_float_impl, elementwise_impl
 from npdec._impl.quotients_impl import LEAST, in_both_orders, of_quotient, of_rest
 
-__all__ = ["SHARES", "quotient_of_number", "quotients_of_few"]
+__all__ = ["SHARES", "quotients_of_few"]
 
 Numbers = Sequence[float]
 OnHost = Callable[[float, float], float]
-Share = tuple[float, float]
+Shares = tuple[list[float], list[float]]
 _CLEAR = 1.5  # times as much, or as little, whatever single precision makes of it
 _DIGITS = {dtype: half_of_digits(dtype) for dtype in (torch.float32, torch.float64)}
 
@@ -36,75 +36,83 @@ _ON_HOST: dict[Any, OnHost] = {
 }
 
 
-def _part(a: float, b: float, r: float, s: float) -> float | None:
-    """The part that the dividend has in the change of a / b; NaN where that is hardly any, or b changes its sign; None
+def _parts(ends: Sequence[Numbers]) -> list[float] | None:
+    """The part that each dividend has in the change of a / b; NaN where that is hardly any, or b changes its sign. None
     where it is not clear which."""
-    by_a, by_b = (a - r) * (1 / b + 1 / s) / 2, (s - b) / (b * s) * (a + r) / 2
-    change, gross = by_a + by_b, abs(by_a) + abs(by_b)
-    if not gross < math.inf:
+    parts: list[float] = []
+    for a, b, r, s in zip(*ends, strict=True):
+        by_a, by_b = (a - r) * (1 / b + 1 / s) / 2, (s - b) / (b * s) * (a + r) / 2
+        change, gross = by_a + by_b, abs(by_a) + abs(by_b)
+        if not gross < math.inf:
+            return None
+        if (b > 0) != (s > 0) or abs(change) * _CLEAR <= LEAST * gross:
+            parts.append(math.nan)
+        elif abs(change) > _CLEAR * LEAST * gross:
+            parts.append(by_a / change)
+        else:
+            return None
+    return parts
+
+
+def _in_both_orders(f: OnHost, ends: Sequence[Numbers], value: Numbers, base: Numbers, digits: float = 0.0) -> Shares:
+    found: Shares = [], []
+    for a, b, r, s, fx, fr in zip(*ends, value, base, strict=True):
+        only_a, only_b = f(a, s), f(r, b)
+        found[0].append(((only_a - fr) + (fx - only_b)) / 2)
+        found[1].append(((only_b - fr) + (fx - only_a)) / 2)
+    return found
+
+
+def _of_quotients(f: OnHost, ends: Sequence[Numbers], value: Numbers, base: Numbers, digits: float) -> Shares | None:
+    parts = _parts(ends)
+    if parts is None:
         return None
-    if (b > 0) != (s > 0) or abs(change) * _CLEAR <= LEAST * gross:
-        return math.nan
-    return by_a / change if abs(change) > _CLEAR * LEAST * gross else None
+    found: Shares = [], []
+    for part, a, b, r, s, fx, fr in zip(parts, *ends, value, base, strict=True):
+        change = fx - fr
+        if not abs(change) < math.inf:  # or NaN
+            return None
+        if math.isnan(part):
+            both = _in_both_orders(f, ((a,), (b,), (r,), (s,)), (fx,), (fr,))
+            found[0].extend(both[0])
+            found[1].extend(both[1])
+        else:
+            found[0].append(change * part)
+            found[1].append(change - change * part)
+    return found
 
 
-def _in_both_orders(
-    f: OnHost, a: float, b: float, r: float, s: float, fx: float, fr: float, digits: float = 0.0
-) -> Share:
-    only_a, only_b = f(a, s), f(r, b)
-    return ((only_a - fr) + (fx - only_b)) / 2, ((only_b - fr) + (fx - only_a)) / 2
-
-
-def _of_quotient(
-    f: OnHost, a: float, b: float, r: float, s: float, fx: float, fr: float, digits: float
-) -> Share | None:
-    change = fx - fr
-    part = _part(a, b, r, s)
-    if part is None or not abs(change) < math.inf:  # or NaN
+def _of_rests(f: OnHost, ends: Sequence[Numbers], value: Numbers, base: Numbers, digits: float) -> Shares | None:
+    parts = _parts(ends)
+    if parts is None:
         return None
-    if math.isnan(part):
-        return _in_both_orders(f, a, b, r, s, fx, fr)
-    return change * part, change - change * part
+    found: Shares = [], []
+    for known, a, b, r, s, fx, fr in zip(parts, *ends, value, base, strict=True):
+        q, q_r = round((a - fx) / b), round((r - fr) / s)  # of infinities and NaN there is none
+        steps, middle, mean, part = q - q_r, (b + s) / 2, (q + q_r) / 2, known
+        if math.isnan(part):
+            if steps or (b > 0) != (s > 0):
+                both = _in_both_orders(f, ((a,), (b,), (r,), (s,)), (fx,), (fr,))
+                found[0].extend(both[0])
+                found[1].extend(both[1])
+                continue
+            part = 0.0
+        of_a = middle * (steps * part)
+        of_b = middle * (steps - steps * part)
+        by_a, by_b = (a - r) - of_a, -mean * (b - s) - of_b
+        gross = abs(a - r) + abs(of_a) + abs(of_b) + abs(mean * (b - s))
+        if not gross <= (abs(fx) + abs(fr) + abs(by_a) + abs(by_b)) * digits:
+            return None
+        found[0].append(by_a)
+        found[1].append(by_b)
+    return found
 
 
-def _of_rest(f: OnHost, a: float, b: float, r: float, s: float, fx: float, fr: float, digits: float) -> Share | None:
-    part = _part(a, b, r, s)
-    if part is None:
-        return None
-    q, q_r = round((a - fx) / b), round((r - fr) / s)  # of infinities and NaN there is none
-    steps, middle, mean = q - q_r, (b + s) / 2, (q + q_r) / 2
-    if math.isnan(part):
-        if steps or (b > 0) != (s > 0):
-            return _in_both_orders(f, a, b, r, s, fx, fr)
-        part = 0.0
-    of_a = middle * (steps * part)
-    of_b = middle * (steps - steps * part)
-    by_a, by_b = (a - r) - of_a, -mean * (b - s) - of_b
-    gross = abs(a - r) + abs(of_a) + abs(of_b) + abs(mean * (b - s))
-    return (by_a, by_b) if gross <= (abs(fx) + abs(fr) + abs(by_a) + abs(by_b)) * digits else None
-
-
-SHARES: dict[Any, Callable[..., Share | None]] = {
-    of_quotient: _of_quotient,
-    of_rest: _of_rest,
+SHARES: dict[Any, Callable[..., Shares | None]] = {
+    of_quotient: _of_quotients,
+    of_rest: _of_rests,
     in_both_orders: _in_both_orders,
 }
-
-
-def quotient_of_number(
-    form: Any, function: Any, a: float, b: float, r: float, s: float, fx: float, fr: float, dtype: torch.dtype
-) -> Share | None:
-    """What a and b, which were r and s, have of the change of the function by the closed form, one of `SHARES`; None
-    where it is not known, or something has to be said of it."""
-    digits = _DIGITS[dtype]
-    try:
-        found = SHARES[form](_ON_HOST.get(function) or _asked(function, dtype), a, b, r, s, fx, fr, digits)
-    except (ArithmeticError, ValueError):
-        return None
-    if found is None:
-        return None
-    limit = STEEP if digits >= STEEP else min(STEEP, digits * (abs(fx) + abs(fr)))
-    return found if abs(found[0]) + abs(found[1]) <= limit else None
 
 
 def _asked(function: Any, dtype: torch.dtype) -> OnHost:
@@ -120,13 +128,19 @@ def _asked(function: Any, dtype: torch.dtype) -> OnHost:
 
 def quotients_of_few(
     form: Any, function: Any, ends: Sequence[Numbers], value: Numbers, base: Numbers, dtype: torch.dtype
-) -> tuple[list[float], list[float]] | None:
-    """The same of each of a few, whose arguments are those at the value and at the residual."""
-    found: tuple[list[float], list[float]] = [], []
-    for a, b, r, s, fx, fr in zip(*ends, value, base, strict=True):
-        shares = quotient_of_number(form, function, a, b, r, s, fx, fr, dtype)
-        if shares is None:
-            return None
-        found[0].append(shares[0])
-        found[1].append(shares[1])
-    return found if sum(map(abs, found[0])) + sum(map(abs, found[1])) <= STEEP else None
+) -> Shares | None:
+    """What a and b, which were r and s, have of the change of the function by the closed form, one of `SHARES`; None
+    where that of one is not known, or something has to be said of it."""
+    digits, on_host = _DIGITS[dtype], _ON_HOST.get(function)
+    if on_host is None and form is in_both_orders and len(value) > 1:
+        return None  # torch computes all of them at once
+    try:
+        found = SHARES[form](on_host or _asked(function, dtype), ends, value, base, digits)
+    except (ArithmeticError, ValueError):
+        return None
+    if found is None:
+        return None
+    gross, limit = sum(map(abs, found[0])) + sum(map(abs, found[1])), STEEP
+    if digits < STEEP:
+        limit = min(limit, digits * (min(map(abs, value)) + min(map(abs, base))))
+    return found if gross <= limit else None
