@@ -20,7 +20,7 @@ from npdec._law.of_few import FEW, ROUNDINGS, all_listed, listed, multipliers, s
 from npdec._law.ordinary import Form, built, is_ordinary, made_of, single
 from npdec._law.ordinary_numbers import ends_of_two, sum_of_two
 from npdec._law.ordinary_pairs import Pair, pair_of
-from npdec._law.quotients_of_few import SHARES, quotients_of_few
+from npdec._law.quotients_of_few import OF_FEW, SHARES, quotient_of_number, quotients_of_few
 from npdec._torch.tracing import name_of
 
 __all__ = ["condition_of", "searched", "shared", "stepwise", "stepwise_instead"]
@@ -157,7 +157,7 @@ def _made_of_two(
         return NotImplemented
     assert first is not None
     assert second is not None
-    if shares in SHARES and value.numel() <= HANDFUL:
+    if shares in OF_FEW and value.numel() <= HANDFUL:
         made = _of_few(shares, known, pair, value, residual)
         if made is not None:
             return made
@@ -204,12 +204,11 @@ def _of_number(
     if dtype is not a.value.dtype or shares not in SHARES:
         return None
     x, y, r, s = ends
-    few = ((x,), (y,), (r,), (s,)), (value.item(),), (residual.item(),)
-    found = quotients_of_few(shares, func, *few, dtype)
+    found = quotient_of_number(shares, func, x, y, r, s, value.item(), residual.item(), dtype)
     if found is None:
         return None
     columns, sizes = (a.components.tolist(), b.components.tolist()), (abs(x) + abs(r), abs(y) + abs(s))
-    weights = multipliers((*found[0], *found[1]), (x - r, y - s), columns, dtype, sizes)
+    weights = multipliers(found, (x - r, y - s), columns, dtype, sizes)
     made = None if weights is None else sum_of_two(a, b, weights[0], weights[1])
     return None if made is None else built(value, residual, *made)
 

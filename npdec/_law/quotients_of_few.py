@@ -7,6 +7,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import torch
@@ -15,7 +16,7 @@ from npdec._decomposed.size_warnings import STEEP, half_of_digits
 from npdec._impl import elementwise_float_impl, elementwise_impl
 from npdec._impl.quotients_impl import LEAST, in_both_orders, of_quotient, of_rest
 
-__all__ = ["SHARES", "quotients_of_few"]
+__all__ = ["OF_FEW", "SHARES", "quotient_of_number", "quotients_of_few"]
 
 Numbers = Sequence[float]
 OnHost = Callable[[float, float], float]
@@ -36,24 +37,6 @@ _ON_HOST: dict[Any, OnHost] = {
 }
 
 
-def _parts(ends: Sequence[Numbers]) -> list[float] | None:
-    """The part that each dividend has in the change of a / b; NaN where that is hardly any, or b changes its sign. None
-    where it is not clear which."""
-    parts: list[float] = []
-    for a, b, r, s in zip(*ends, strict=True):
-        by_a, by_b = (a - r) * (1 / b + 1 / s) / 2, (s - b) / (b * s) * (a + r) / 2
-        change, gross = by_a + by_b, abs(by_a) + abs(by_b)
-        if not gross < math.inf:
-            return None
-        if (b > 0) != (s > 0) or abs(change) * _CLEAR <= LEAST * gross:
-            parts.append(math.nan)
-        elif abs(change) > _CLEAR * LEAST * gross:
-            parts.append(by_a / change)
-        else:
-            return None
-    return parts
-
-
 def _in_both_orders(f: OnHost, ends: Sequence[Numbers], value: Numbers, base: Numbers, digits: float = 0.0) -> Shares:
     found: Shares = [], []
     for a, b, r, s, fx, fr in zip(*ends, value, base, strict=True):
@@ -63,56 +46,48 @@ def _in_both_orders(f: OnHost, ends: Sequence[Numbers], value: Numbers, base: Nu
     return found
 
 
-def _of_quotients(f: OnHost, ends: Sequence[Numbers], value: Numbers, base: Numbers, digits: float) -> Shares | None:
-    parts = _parts(ends)
-    if parts is None:
-        return None
-    found: Shares = [], []
-    for part, a, b, r, s, fx, fr in zip(parts, *ends, value, base, strict=True):
-        change = fx - fr
-        if not abs(change) < math.inf:  # or NaN
+def _rounded(
+    rest: bool, f: OnHost, ends: Sequence[Numbers], value: Numbers, base: Numbers, digits: float
+) -> Shares | None:
+    """Of quotients that are rounded to integers, or of their rests."""
+    first: list[float] = []
+    second: list[float] = []
+    for a, b, r, s, fx, fr in zip(*ends, value, base, strict=True):
+        by_a, by_b = (a - r) * (1 / b + 1 / s) / 2, (s - b) / (b * s) * (a + r) / 2
+        change, gross, alike = by_a + by_b, abs(by_a) + abs(by_b), (b > 0) == (s > 0)
+        known = alike and abs(change) > _CLEAR * LEAST * gross
+        if not gross < math.inf or not abs(fx - fr) < math.inf:  # or NaN
             return None
-        if math.isnan(part):
-            both = _in_both_orders(f, ((a,), (b,), (r,), (s,)), (fx,), (fr,))
-            found[0].extend(both[0])
-            found[1].extend(both[1])
+        if not known and alike and abs(change) * _CLEAR > LEAST * gross:  # it is not clear whether
+            return None
+        part = by_a / change if known else 0.0
+        apart = not known
+        if rest:
+            q, q_r = round((a - fx) / b), round((r - fr) / s)
+            steps, middle, mean = q - q_r, (b + s) / 2, (q + q_r) / 2
+            apart = not known and (bool(steps) or not alike)
+            of_a = middle * (steps * part)
+            of_b = middle * (steps - steps * part)
+            by_a, by_b = (a - r) - of_a, -mean * (b - s) - of_b
+            gross = abs(a - r) + abs(of_a) + abs(of_b) + abs(mean * (b - s))
+            if not (apart or gross <= (abs(fx) + abs(fr) + abs(by_a) + abs(by_b)) * digits):
+                return None
         else:
-            found[0].append(change * part)
-            found[1].append(change - change * part)
-    return found
-
-
-def _of_rests(f: OnHost, ends: Sequence[Numbers], value: Numbers, base: Numbers, digits: float) -> Shares | None:
-    parts = _parts(ends)
-    if parts is None:
-        return None
-    found: Shares = [], []
-    for known, a, b, r, s, fx, fr in zip(parts, *ends, value, base, strict=True):
-        q, q_r = round((a - fx) / b), round((r - fr) / s)  # of infinities and NaN there is none
-        steps, middle, mean, part = q - q_r, (b + s) / 2, (q + q_r) / 2, known
-        if math.isnan(part):
-            if steps or (b > 0) != (s > 0):
-                both = _in_both_orders(f, ((a,), (b,), (r,), (s,)), (fx,), (fr,))
-                found[0].extend(both[0])
-                found[1].extend(both[1])
-                continue
-            part = 0.0
-        of_a = middle * (steps * part)
-        of_b = middle * (steps - steps * part)
-        by_a, by_b = (a - r) - of_a, -mean * (b - s) - of_b
-        gross = abs(a - r) + abs(of_a) + abs(of_b) + abs(mean * (b - s))
-        if not gross <= (abs(fx) + abs(fr) + abs(by_a) + abs(by_b)) * digits:
-            return None
-        found[0].append(by_a)
-        found[1].append(by_b)
-    return found
+            by_a = (fx - fr) * part
+            by_b = fx - fr - by_a
+        if apart:
+            (by_a,), (by_b,) = _in_both_orders(f, ((a,), (b,), (r,), (s,)), (fx,), (fr,))
+        first.append(by_a)
+        second.append(by_b)
+    return first, second
 
 
 SHARES: dict[Any, Callable[..., Shares | None]] = {
-    of_quotient: _of_quotients,
-    of_rest: _of_rests,
+    of_quotient: partial(_rounded, False),
+    of_rest: partial(_rounded, True),
     in_both_orders: _in_both_orders,
 }
+OF_FEW = frozenset((of_quotient, of_rest))  # those of a few, too, are found sooner so
 
 
 def _asked(function: Any, dtype: torch.dtype) -> OnHost:
@@ -126,16 +101,36 @@ def _asked(function: Any, dtype: torch.dtype) -> OnHost:
     return asked
 
 
+def _left(a: float, b: float) -> float:
+    """A function that torch computes of all at once."""
+    raise ArithmeticError
+
+
+def quotient_of_number(
+    form: Any, function: Any, a: float, b: float, r: float, s: float, fx: float, fr: float, dtype: torch.dtype
+) -> tuple[float, float] | None:
+    """What a and b, which were r and s, have of the change of the function by the closed form, one of `SHARES`; None
+    where it is not known, or something has to be said of it."""
+    digits = _DIGITS[dtype]
+    f = _ON_HOST.get(function) or _asked(function, dtype)
+    try:
+        found = SHARES[form](f, ((a,), (b,), (r,), (s,)), (fx,), (fr,), digits)
+    except (ArithmeticError, ValueError):
+        return None
+    if found is None:
+        return None
+    limit = STEEP if digits >= STEEP else min(STEEP, digits * (abs(fx) + abs(fr)))
+    (by_a,), (by_b,) = found
+    return (by_a, by_b) if abs(by_a) + abs(by_b) <= limit else None
+
+
 def quotients_of_few(
     form: Any, function: Any, ends: Sequence[Numbers], value: Numbers, base: Numbers, dtype: torch.dtype
 ) -> Shares | None:
-    """What a and b, which were r and s, have of the change of the function by the closed form, one of `SHARES`; None
-    where that of one is not known, or something has to be said of it."""
-    digits, on_host = _DIGITS[dtype], _ON_HOST.get(function)
-    if on_host is None and form is in_both_orders and len(value) > 1:
-        return None  # torch computes all of them at once
+    """The same of a few, whose arguments are those at the value and at the residual."""
+    digits = _DIGITS[dtype]
     try:
-        found = SHARES[form](on_host or _asked(function, dtype), ends, value, base, digits)
+        found = SHARES[form](_ON_HOST.get(function) or _left, ends, value, base, digits)
     except (ArithmeticError, ValueError):
         return None
     if found is None:
