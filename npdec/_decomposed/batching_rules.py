@@ -61,7 +61,9 @@ def _from_the_end(dims: Iterable[int], ndim: int) -> list[int]:
 
 def reduced(func: Function, ndim: int, args: Any, kwargs: dict[str, Any], value: Any) -> Function | None:
     """sum, mean: over an axis, axes, or all."""
-    if not ndim or (kwargs and not set(kwargs) <= {"dim", "keepdim", "dtype"}):
+    if not ndim:
+        return None if args or kwargs else torch.clone
+    if kwargs and not set(kwargs) <= {"dim", "keepdim", "dtype"}:
         return None
     if not args and not kwargs:
         every = _LAST_AXES[-ndim:] if ndim <= len(_LAST_AXES) else tuple(range(-ndim, 0))

@@ -100,7 +100,7 @@ def _of_few(x: torch.Tensor, xp: torch.Tensor, fp: torch.Tensor, left: Any, righ
     if math.isnan(last):
         return None
     made = []
-    for at in x.reshape(-1).tolist():
+    for at in x.reshape(-1).tolist() if x.dim() else [x.item()]:
         after = bisect.bisect_right(places, at)
         i = min(max(after - 1, 0), len(places) - 2)
         x0, x1, y0, y1 = places[i], places[i + 1], heights[i], heights[i + 1]
@@ -120,4 +120,6 @@ def _of_few(x: torch.Tensor, xp: torch.Tensor, fp: torch.Tensor, left: Any, righ
             if math.isnan(y):
                 return None
         made.append(y)
+    if not x.dim():
+        return torch.scalar_tensor(made[0], dtype=torch.float64)
     return torch.tensor(made, dtype=torch.float64).reshape(x.shape)

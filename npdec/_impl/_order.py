@@ -214,7 +214,8 @@ def search(a: torch.Tensor, v: torch.Tensor, right: bool, without_nan: bool = Fa
     counted = _counted(a, v, right)
     if counted is not None:
         return counted
-    flat = v if v.dim() == 1 else v.reshape(-1)
+    whole = v.dim() == 1 or not (v.dim() or a.dtype.is_complex)
+    flat = v if whole else v.reshape(-1)
     if a.dtype.is_complex:
         both = ranks(torch.cat([a, flat]))
         a, flat = both[: len(a)], both[len(a) :]
@@ -223,4 +224,4 @@ def search(a: torch.Tensor, v: torch.Tensor, right: bool, without_nan: bool = Fa
     elif not without_nan and _ends_with_nan(a):  # torch takes a nan for less than everything
         a, flat = keys(a), keys(flat)
     found = torch.searchsorted(a.contiguous(), flat.contiguous(), right=right)
-    return found if v.dim() == 1 else found.reshape(v.shape)
+    return found if whole else found.reshape(v.shape)

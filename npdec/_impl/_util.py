@@ -120,15 +120,15 @@ def warn(message: str, category: type[Warning] = RuntimeWarning) -> None:
         if kind in said:
             return
         said.add(kind)
-    level = 1
+    level, frame = 1, sys._getframe(1)
     while True:
-        try:
-            module = sys._getframe(level).f_globals.get("__name__", "")
-        except ValueError:
-            break
+        module = frame.f_globals.get("__name__", "")
         if module and module.partition(".")[0] not in _BETWEEN:  # compiled wrappers stand in no module
             break
         level += 1
+        if frame.f_back is None:
+            break
+        frame = frame.f_back
     warnings.warn(message, category, stacklevel=level + 1)
 
 

@@ -11,6 +11,7 @@ import torch
 from npdec._core.direct import Direct
 from npdec._core.tags import ArrayLike, ArrayLikeOrScalar, public
 from npdec._impl import dtypes_impl
+from npdec._impl._promotion import kept_beside
 from npdec._impl._util import are_numbers, broadcast_shapes, is_known_true, is_unwatched, warn
 from npdec._impl.elementwise_logic_impl import equal
 
@@ -40,6 +41,9 @@ def isclose(
         near = torch.abs(a - b) <= torch.abs(b) * rtol + atol
         close = (near & torch.isfinite(b)) | (a == b)
         return close | (torch.isnan(a) & torch.isnan(b)) if equal_nan else close
+    numbers = _doubles(a, b) if not equal_nan and type(rtol) is float is type(atol) else None
+    if numbers is not None and 0 <= rtol < math.inf and 0 <= atol < math.inf:
+        return torch.isclose(numbers[0], numbers[1], rtol, atol)
     reference = b.to(dtypes_impl.result_type(b, 1.0)) if isinstance(b, torch.Tensor) else b * 1.0
     a, b = _together(a, reference)
     broadcast_shapes(a.shape, b.shape)
@@ -58,6 +62,18 @@ def _are_doubles(a: Any, b: Any) -> bool:
     if not (isinstance(a, torch.Tensor) and isinstance(b, torch.Tensor)):
         return False
     return a.dtype is b.dtype is torch.float64 and a.shape == b.shape and are_numbers(a, b)
+
+
+def _doubles(a: Any, b: Any) -> list[torch.Tensor] | None:
+    """Two numbers of float64 of which one is more than that, as tensors; None of others."""
+    tensors = [x for x in (a, b) if isinstance(x, torch.Tensor)]
+    if all(type(x) is torch.Tensor for x in tensors) or any(x.dim() or x.dtype is not torch.float64 for x in tensors):
+        return None
+    if not all(x.is_cpu for x in tensors):
+        return None
+    numbers = [x if isinstance(x, torch.Tensor) else kept_beside(x, torch.float64) for x in (a, b)]
+    found = [x for x in numbers if x is not None]
+    return found if len(found) == len(numbers) else None
 
 
 def _is_tolerance(x: Any) -> bool:

@@ -12,6 +12,7 @@ from torch.overrides import handle_torch_function, has_torch_function
 from npdec._core.direct import Direct
 from npdec._core.tags import ArrayLike, ArrayLikeOrScalar, NoValue, OutArray, public, ufunc
 from npdec._impl import dtypes_impl
+from npdec._impl._promotion import kept_beside
 from npdec._impl._util import UNSIGNED, broadcast_shapes, from_ordered, to_ordered
 from npdec._impl.elementwise_logic_impl import complex_less
 
@@ -144,13 +145,26 @@ def clip(
     made = _clamped(a, low, high) if bounds and a.dtype in _CLAMPED else None
     if made is not None:
         return made
-    a, *bounds = dtypes_impl.promote(a, *bounds)
-    broadcast_shapes(*[x.shape for x in (a, *bounds)])
+    numbers = [_number_beside(bound, a) for bound in bounds]
+    if any(number is None for number in numbers):
+        a, *bounds = dtypes_impl.promote(a, *bounds)
+        broadcast_shapes(*[x.shape for x in (a, *bounds)])
+    else:
+        bounds = numbers
     if not bounds:
         return torch.clone(a)
     if low is not None:
         a = maximum(a, bounds.pop(0))
     return minimum(a, bounds[0]) if bounds else a
+
+
+def _number_beside(x: Any, a: torch.Tensor) -> torch.Tensor | None:
+    """A bound without axes in the dtype of an array of single or double precision on the host; None if it is none."""
+    if a.dtype not in _CLAMPED or not a.is_cpu:
+        return None
+    if isinstance(x, torch.Tensor):
+        return x if x.dtype is a.dtype and not x.dim() and x.is_cpu else None
+    return kept_beside(x, a.dtype)
 
 
 def _bounds_plainly(x: Any) -> bool:

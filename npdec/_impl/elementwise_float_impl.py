@@ -141,7 +141,7 @@ def around(a: ArrayLike, decimals: int = 0, out: OutArray | None = None):
 def _round_float(x: torch.Tensor, decimals: int) -> torch.Tensor:
     if decimals == 0:
         return torch.round(x)
-    if type(x) is torch.Tensor and x.dtype in _FLOATS and abs(decimals) <= _EXACT:
+    if x.dtype in _FLOATS and abs(decimals) <= _EXACT:
         return torch.round(x, decimals=decimals)
     try:
         power = 10.0 ** abs(decimals)

@@ -162,6 +162,8 @@ def cbrt(x: Pointwise):
     """
     # torch has no cube root: a power, and one step of Newton's method for its last digits.
     if x.dtype in (torch.float32, torch.float64) and are_numbers(x):
+        if not x.dim() and x.dtype is torch.float64:
+            return _cbrt_of_number(x)
         root = torch.abs(x).pow_(1 / 3).copysign_(x)
         step = torch.mul(root, root)
         root -= torch.sub(root, torch.div(x, step, out=step), out=step).div_(3)
@@ -173,6 +175,15 @@ def cbrt(x: Pointwise):
     root = torch.sgn(radicand) * torch.abs(radicand) ** (1 / 3)
     root = root - (root - radicand / (root * root)) / 3
     return torch.where(regular, root, wide).to(x.dtype)
+
+
+def _cbrt_of_number(x: torch.Tensor) -> torch.Tensor:
+    """The same step in Python's numbers, which are of this precision."""
+    number, root = x.item(), torch.abs(x).pow_(1 / 3).item()
+    if not 0 < root < math.inf:
+        return x.clone()  # zero, infinite or nan
+    root = math.copysign(root, number)
+    return torch.scalar_tensor(root - (root - number / (root * root)) / 3, dtype=torch.float64, device=x.device)
 
 
 # --- special functions ------------------------------------------------------------------------------------------------

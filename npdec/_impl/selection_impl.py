@@ -63,12 +63,12 @@ def where(
     """
     if condition.dtype is torch.bool:
         a, b = x, y
-        if type(a) is not torch.Tensor:
-            if type(a) in _WEAK and type(b) is torch.Tensor and b.is_cpu:
+        if not isinstance(a, torch.Tensor):
+            if type(a) in _WEAK and isinstance(b, torch.Tensor) and b.is_cpu:
                 a = kept_beside(a, b.dtype)
         elif type(b) in _WEAK and a.is_cpu:
             b = kept_beside(b, a.dtype)
-        if type(a) is torch.Tensor and type(b) is torch.Tensor and a.dtype is b.dtype:
+        if isinstance(a, torch.Tensor) and isinstance(b, torch.Tensor) and a.dtype is b.dtype:
             try:
                 return torch.where(condition, a, b)
             except RuntimeError:  # shapes that do not fit, or a device; see below

@@ -78,6 +78,11 @@ def sqrt(x: torch.Tensor, r: torch.Tensor, step: torch.Tensor) -> torch.Tensor:
     return 1 / (torch.sqrt(x) + torch.sqrt(r))
 
 
+def cbrt(x: torch.Tensor, r: torch.Tensor, step: torch.Tensor) -> torch.Tensor:
+    a, b = (torch.copysign(torch.abs(t) ** (1 / 3), t) for t in (x, r))
+    return 1 / (a * a + a * b + b * b)
+
+
 def rsqrt(x: torch.Tensor, r: torch.Tensor, step: torch.Tensor) -> torch.Tensor:
     a, b = torch.sqrt(x), torch.sqrt(r)
     return -1 / (a * b * (a + b))
@@ -121,6 +126,31 @@ def atan(x: torch.Tensor, r: torch.Tensor, step: torch.Tensor) -> torch.Tensor:
 
 def atanh(x: torch.Tensor, r: torch.Tensor, step: torch.Tensor) -> torch.Tensor:
     return torch.atanh(step / (1 - x * r)) / step
+
+
+def asinh(x: torch.Tensor, r: torch.Tensor, step: torch.Tensor) -> torch.Tensor:
+    one, turned = torch.ones_like(r), torch.where(r < 0, -step, step)
+    return _logarithm(x.abs(), r.abs(), turned, torch.hypot(x, one), torch.hypot(r, one)) / turned
+
+
+def acosh(x: torch.Tensor, r: torch.Tensor, step: torch.Tensor) -> torch.Tensor:
+    return _logarithm(x, r, step, torch.sqrt((x - 1) * (x + 1)), torch.sqrt((r - 1) * (r + 1))) / step
+
+
+def asin(x: torch.Tensor, r: torch.Tensor, step: torch.Tensor) -> torch.Tensor:
+    """The angle between the points of the circle at the heights x and r."""
+    a, b = torch.sqrt((1 - x) * (1 + x)), torch.sqrt((1 - r) * (1 + r))
+    slope = torch.atan2(step * (b + r * (x + r) / (a + b)), a * b + x * r) / step
+    return torch.where(a + b == 0, torch.inf, slope)
+
+
+def acos(x: torch.Tensor, r: torch.Tensor, step: torch.Tensor) -> torch.Tensor:
+    return -asin(x, r, step)
+
+
+def _logarithm(x: torch.Tensor, r: torch.Tensor, step: torch.Tensor, a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    """log((x + a) / (r + b)) of positive numbers, of which a² − b² is x² − r²."""
+    return torch.log1p(step * (1 + (x + r) / (a + b)) / (r + b))
 
 
 _LOG_2, _LOG_10 = math.log(2), math.log(10)

@@ -23,15 +23,19 @@ def frozen(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
 
 
 def unmoved(func: Function, args: Sequence[Any]) -> Any:
-    """The short way of a function of one tensor: where it chooses the same at the baseline, nothing has to be said."""
+    """The short way of a function of one tensor."""
     x = args[0]
     if len(args) != 1 or type(x) is not DecomposedTensor or x.reverse:
         return NotImplemented
     value = func(x.value)
-    try:
-        return value if not is_watched() or are_equal(value, func(x.residual)) else NotImplemented
-    except (ArithmeticError, ValueError, RuntimeError):
-        return NotImplemented
+    if is_watched():
+        try:
+            base = func(x.residual)
+        except (ArithmeticError, ValueError, RuntimeError):
+            return NotImplemented
+        if not are_equal(value, base):
+            compare_choices(name_of(func), value, base)
+    return value
 
 
 def chosen_by(call: Call, check: Function | None = None) -> Any:

@@ -51,7 +51,7 @@ from npdec._law.mean_gradient import combined, mean_gradients
 from npdec._law.multilinear import linear, multilinear
 from npdec._law.named_rules import affine, current_rule
 from npdec._law.ordinary import Form, is_observed
-from npdec._law.ordinary_forms import form_of
+from npdec._law.ordinary_forms import form_of, takes_options
 from npdec._law.ordinary_linear import each
 from npdec._law.overrides_scope import scope
 from npdec._law.pack import pack
@@ -348,19 +348,18 @@ def ruled(kernel: Function, parameters: Sequence[Parameter]) -> Function:
     if any(p.tag == "Routed" for p in parameters):
         return kernel  # the torch functions that select have closed forms of their own
     rule = TaggedRule(parameters)
-    kinds = set(rule.tags.values())
+    tags = {key: tag for key, tag in rule.tags.items() if tag != "OutArray"}  # into which others write
+    kinds = set(tags.values())
 
     @functools.cache  # what is known of torch's functions is read at the first decomposed call
     def short() -> Form | None:
         if kinds == {"Linear"} and len(parameters) == 1 and spec_of(kernel).loops is not None:
             return each  # of a ufunc
-        own = rows.get(kernel)
-        if own is not None and own.short is not None:
+        if (own := rows.get(kernel)) is not None and own.short is not None:
             return own.short
-        if kinds not in ({"Pointwise"}, {"Stepwise"}):
-            return None
         row = row_of(kernel) or Row(rule)
-        return form_of(rule.tags, row.traits, row.slope, row.mean, None, row.rates)
+        usual = kinds in ({"Pointwise"}, {"Stepwise"})
+        return form_of(tags, row.traits, row.slope, row.mean, None, row.rates) if usual else None
 
     def answered(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         here = scope()
@@ -378,8 +377,9 @@ def ruled(kernel: Function, parameters: Sequence[Parameter]) -> Function:
     def apply(*args: Any, **kwargs: Any) -> Any:
         for arg in args:
             if type(arg) is DecomposedTensor:
-                form = None if kwargs or tracing() or is_observed() else short()
-                made = NotImplemented if form is None else form(kernel, args)
+                form: Any = None if tracing() or is_observed() else short()
+                usual = form is not None and (not kwargs or takes_options(form))
+                made = form(kernel, args, *([kwargs] if kwargs else [])) if usual else NotImplemented
                 return undisturbed(answered, args, kwargs) if made is NotImplemented else made
         return kernel(*args, **kwargs)
 

@@ -9,23 +9,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import torch
 
 from npdec._decomposed.size_warnings import STEEP, half_of_digits
 from npdec._impl import slopes_impl
-from npdec._law.quadrature_error import evenness
-from npdec._law.quadrature_nodes import gauss_legendre
+from npdec._law.close_of_few import Close, exponential_between, power_between
+from npdec._law.of_few import POLYNOMIALS, polynomial_slope, slope_of_number
+from npdec._law.powers_of_few import mean_power
+from npdec._law.secant import KEPT
 
-__all__ = ["means_of_few", "means_of_number"]
+__all__ = ["means_of_few", "means_of_number", "slope_beside"]
 
+Function = Callable[..., Any]
 Means = tuple[float, float]
 Numbers = Sequence[float]
-_TEN, _TWELVE, _SIXTEEN = gauss_legendre(10), gauss_legendre(12), gauss_legendre(16)
-_MOST = 8  # panels, from which on torch finds the means sooner
-_WANTED = 1e-12 / 8  # as the quadrature in double precision, in which Python computes
-_EVEN, _EPS = evenness(torch.float64), torch.finfo(torch.float64).eps
+_WANTED = 1e-12 / 8  # as the quadrature in double precision
 _FAR = 1e100  # up to which, and down to its reciprocal, squares are far from the ends of the exponent range
 _LOG_2 = math.log(2)
 _LIMITS = {
@@ -33,60 +34,6 @@ _LIMITS = {
             16 * torch.finfo(dtype).eps, half_of_digits(dtype))
     for dtype in (torch.float32, torch.float64)
 }  # fmt: skip
-
-
-def _power(x: float, y: float, r: float, s: float) -> Means | None:
-    """x ** y of a positive base: by nodes along the path, or along the logarithm of the base where that goes so far
-    that the path comes close to the singularity at zero."""
-    if not (x > 0.0 < r):
-        return None
-    dx, dy, base = x - r, y - s, math.log(r)
-    ratio = x / r if x > r else r / x
-    nodes = _TEN if ratio < 2 else _TWELVE if ratio < 3.01 else _SIXTEEN  # the logarithm is singular at zero
-    long = ratio > 5
-    growth = math.log(x / r) if long else 0.0
-    pace = growth / dx if long else 0.0
-    start, end = r**s, x**y
-    before = start * (s * dx / r + base * dy)  # the rates of change at the ends
-    after = end * (y * dx / x + math.log(x) * dy)
-    if (dx or dy) and abs(before - after) <= 4 * _EVEN * max(abs(before), abs(after)):
-        return None  # its change does not tell whether the nodes are enough
-    first = second = 0.0
-    todo, count = [(0.0, 1.0, start, end)], 0
-    while todo:
-        a, b, low, high = todo.pop()
-        count += 1
-        if count > _MOST:
-            return None
-        length, of_base, of_exponent = b - a, 0.0, 0.0
-        if long:
-            for node, weight in nodes:
-                log = growth * (a + length * node)
-                u = r * math.exp(log)
-                v, log = s + (u - r) / dx * dy, base + log
-                p = weight * math.exp(v * log)
-                of_base += p * v
-                of_exponent += p * u * log
-            of_base, of_exponent = length * pace * of_base, length * pace * of_exponent
-        else:
-            for node, weight in nodes:
-                t = a + length * node
-                u, v = r + t * dx, s + t * dy
-                p = weight * u**v
-                of_base += p * v / u
-                of_exponent += p * math.log(u)
-            of_base, of_exponent = length * of_base, length * of_exponent
-        by_x, by_y = of_base * dx, of_exponent * dy
-        error = abs(high - low - by_x - by_y)
-        if error <= max(_WANTED * max(abs(low), abs(high)), 16 * _EPS * (abs(by_x) + abs(by_y))):
-            first, second = first + of_base, second + of_exponent
-        else:
-            middle = (a + b) / 2
-            u = r * math.exp(growth * middle) if long else r + middle * dx
-            v = s + ((u - r) / dx if long else middle) * dy
-            between = u**v
-            todo += [(a, middle, low, between), (middle, b, between, high)]
-    return first, second
 
 
 def _hypot(x: float, y: float, r: float, s: float) -> Means | None:
@@ -160,7 +107,7 @@ _MEANS: dict[Any, Callable[[float, float, float, float], Means | None]] = {
     slopes_impl.mean_atan2: _atan2,
     slopes_impl.mean_logaddexp: _logaddexp,
     slopes_impl.mean_logaddexp2: _logaddexp2,
-    slopes_impl.rates_of_power: _power,
+    slopes_impl.rates_of_power: mean_power,
 }
 
 
@@ -183,6 +130,33 @@ def means_of_number(
     complete = abs(fx - fr - by_x - by_y) <= max(wanted * max(a, b), rounding * gross)  # neither with NaN
     moderate = abs(first) <= STEEP and abs(second) <= STEEP and gross <= digits * (a + b)
     return means if complete and moderate else None
+
+
+def slope_beside(
+    form: Any, x: float, r: float, other: float, swapped: bool, fx: float, fr: float, dtype: torch.dtype
+) -> float | None:
+    """The slope of the function of x, which was r, beside a constant, which is the first of the two if they are
+    `swapped`: by the secant, and between close numbers by the form, or that of powers (`slope_of_number`)."""
+    if form is slopes_impl.rates_of_power:
+        if not swapped and other in POLYNOMIALS:
+            return polynomial_slope(other, x, r, dtype)
+        if not (swapped or other):
+            return 0.0 if fx == fr == 1 else None
+        close: Close = partial(exponential_between if swapped else power_between, other)
+    else:
+        find = _MEANS.get(form)
+        if find is None:
+            return None
+
+        close = partial(_between, find, other, swapped)
+
+    return slope_of_number(None, close, 0, KEPT, x, r, fx, fr, dtype)
+
+
+def _between(find: Function, other: float, swapped: bool, x: float, r: float, step: float) -> float:
+    """The slope beside a constant by the mean gradient; NaN where that is not known."""
+    means = find(other, x, other, r) if swapped else find(x, other, r, other)
+    return math.nan if means is None else means[swapped]
 
 
 def means_of_few(

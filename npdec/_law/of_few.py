@@ -7,6 +7,7 @@ is not finite, or something has to be said of a slope, or a difference has lost 
 
 from __future__ import annotations
 
+import array
 import math
 from collections.abc import Callable, Sequence
 from itertools import chain
@@ -14,15 +15,17 @@ from typing import Any
 
 import torch
 
-from npdec._decomposed.registry import Trait, close_of
+from npdec._decomposed.registry import Trait
 from npdec._decomposed.size_warnings import STEEP, STEEPEST
 from npdec._impl import slopes_impl
 from npdec._law.all_components import current as chunk
 from npdec._law.all_components import need_all
+from npdec._law.close_of_few import Close
 
 __all__ = [
     "CLOSED", "FEW", "POLYNOMIALS", "ROUNDINGS", "all_listed", "larger_of_few", "larger_of_two", "listed",
-    "multipliers", "power_of_few", "repeated", "shares_of_few", "slopes_of_few", "tensor_of",
+    "multipliers", "polynomial_slope", "power_of_few", "repeated", "shares_of_few", "slope_of_number", "slopes_of_few",
+    "tensor_of", "vector",
 ]  # fmt: skip
 
 Numbers = Sequence[float]
@@ -31,6 +34,7 @@ ROUNDINGS = 32  # between a step and the sum of its components (npdec._law.jumps
 _LONGEST = 2.0**40  # steps up to which the pieces of a piecewise linear function are looked at here
 POLYNOMIALS = (2, 3, 4)  # exponents of powers whose slopes are polynomials
 _CPU = torch.device("cpu")
+_CODES = {torch.float64: "d", torch.float32: "f"}
 
 
 def _range(dtype: torch.dtype) -> tuple[float, float, float, float]:
@@ -39,18 +43,23 @@ def _range(dtype: torch.dtype) -> tuple[float, float, float, float]:
 
 
 _RANGE = {dtype: _range(dtype) for dtype in (torch.float32, torch.float64)}
+_EPS = {dtype: torch.finfo(dtype).eps for dtype in _RANGE}
 
 
 def _sigmoid(step: float, fx: float, fr: float) -> float:
-    return math.tanh(step / 2) / step * (fx * (1 - fr) + fr * (1 - fx))
+    return (math.tanh(step / 2) / step if step else 0.5) * (fx * (1 - fr) + fr * (1 - fx))
+
+
+def _tanh(step: float, fx: float, fr: float) -> float:
+    return (math.tanh(step) / step if step else 1.0) * (1 - fx * fr)
 
 
 Function = Callable[..., Any]
 
-# The closed forms of slopes that take torch many calls.
+# The closed forms of slopes.
 CLOSED: dict[Any, Callable[[float, float, float], float]] = {
     slopes_impl.sigmoid: _sigmoid,
-    slopes_impl.tanh: lambda step, fx, fr: math.tanh(step) / step * (1 - fx * fr),
+    slopes_impl.tanh: _tanh,
 }
 
 
@@ -64,29 +73,36 @@ def listed(x: torch.Tensor) -> list[float]:
     return x.reshape(-1).tolist() if x.ndim else [x.item()]
 
 
+def vector(numbers: list[float], dtype: torch.dtype) -> torch.Tensor:
+    """The numbers, of which there are some, as a vector on the host: in a third of the time that torch.tensor takes."""
+    return torch.frombuffer(array.array(_CODES[dtype], numbers), dtype=dtype)
+
+
 def tensor_of(numbers: list[float], like: torch.Tensor) -> torch.Tensor:
     """The numbers in the dtype and shape of a tensor on the host."""
     if not like.ndim:
         return torch.scalar_tensor(numbers[0], dtype=like.dtype, device=_CPU)
-    made = torch.tensor(numbers, dtype=like.dtype, device=_CPU)
+    made = vector(numbers, like.dtype)
     return made if like.ndim == 1 else made.reshape(like.shape)
 
 
 def power_of_few(exponent: object, x: torch.Tensor, r: torch.Tensor) -> torch.Tensor | None:
     """The slopes of a small whole power, as `slopes_impl.power` finds them; None if one is not finite."""
-    if exponent == 2:
-        slopes = [u + w for u, w in zip(listed(x), listed(r), strict=True)]
-    elif exponent == 3:
-        slopes = [u * (u + w) + w * w for u, w in zip(listed(x), listed(r), strict=True)]
-    else:
-        slopes = [(u + w) * (u * u + w * w) for u, w in zip(listed(x), listed(r), strict=True)]
-    greatest = _RANGE[x.dtype][3]
-    return tensor_of(slopes, x) if all(-greatest <= slope <= greatest for slope in slopes) else None
+    slopes = [polynomial_slope(exponent, u, w, x.dtype) for u, w in zip(listed(x), listed(r), strict=True)]
+    found = [slope for slope in slopes if slope is not None]
+    return tensor_of(found, x) if len(found) == len(slopes) else None
+
+
+def polynomial_slope(exponent: object, x: float, r: float, dtype: torch.dtype) -> float | None:
+    """The same of one number."""
+    slope = x + r if exponent == 2 else x * (x + r) + r * r if exponent == 3 else (x + r) * (x * x + r * r)
+    greatest = _RANGE[dtype][3]
+    return slope if -greatest <= slope <= greatest else None
 
 
 def slopes_of_few(
     closed: Any,
-    function: Any,
+    close: Close | None,
     traits: int,
     kept: float,
     x: torch.Tensor,
@@ -95,52 +111,68 @@ def slopes_of_few(
     fr: torch.Tensor,
 ) -> torch.Tensor | None:
     """The slopes of a function between r and x, of one shape: by the closed form that it has, or the secants; where
-    these have lost digits, by that of slopes between close numbers which the `function` has, if it is given. A
-    difference d of a and b has its digits where `kept` d² is not less than a b. None where one of the slopes is not to
-    be found so."""
-    sizes: Any = _RANGE.get(x.dtype)
-    if sizes is None or not x.is_cpu or fx.requires_grad or fr.requires_grad:
+    these have lost digits, by that of slopes between `close` numbers, if there is one. None where one of the slopes is
+    not to be found so."""
+    dtype = x.dtype
+    if dtype not in _RANGE or not x.is_cpu or fx.requires_grad or fr.requires_grad:
         return None
-    tiny, least, most, _ = sizes
     form = None if closed is None else CLOSED[closed]
-    pieces, coarse = traits & Trait.PIECEWISE_LINEAR, traits & Trait.COARSE
+    slopes = _slopes(form, close, traits, kept, (listed(x), listed(r), listed(fx), listed(fr)), dtype)
+    return None if slopes is None else tensor_of(slopes, x)
+
+
+def slope_of_number(
+    form: Callable[[float, float, float], float] | None,
+    close: Close | None,
+    traits: int,
+    kept: float,
+    x: float,
+    r: float,
+    fx: float,
+    fr: float,
+    dtype: torch.dtype,
+) -> float | None:
+    """The same of one number."""
+    found = _slopes(form, close, traits, kept, ((x,), (r,), (fx,), (fr,)), dtype)
+    return None if found is None else found[0]
+
+
+def _slopes(
+    form: Callable[[float, float, float], float] | None,
+    close: Close | None,
+    traits: int,
+    kept: float,
+    ends: Sequence[Numbers],
+    dtype: torch.dtype,
+) -> list[float] | None:
+    """The same of a few. A difference d of a and b has its digits where `kept` d² is not less than a b."""
+    tiny, least, most, _ = _RANGE[dtype]
     slopes: list[float] = []
-    steps: list[float] = []
-    places: list[int] = []
-    for u, w, a, b in zip(listed(x), listed(r), listed(fx), listed(fr), strict=True):
-        step, difference = u - w, a - b
-        if step == 0 and (function is None or form is not None or pieces or not math.isfinite(a)):
-            return None
+    for x, r, fx, fr in zip(*ends, strict=True):
+        step, difference = x - r, fx - fr
         slope = difference / step if step else 0.0
-        if form is not None:
-            slope = form(step, a, b)
-            if not least < slope < math.inf:
-                return None
-        elif pieces:
-            if not (-_LONGEST < step < _LONGEST and -most <= slope <= most):
-                return None
-        elif not (step and tiny + a * b <= kept * difference * difference):
-            if function is None or not abs(difference) < math.inf:
-                return None
-            places.append(len(slopes))
-        elif coarse and not u * w <= kept * step * step:
+        try:
+            if form is not None:
+                slope = form(step, fx, fr)
+                known = least < slope < math.inf
+            elif traits & Trait.PIECEWISE_LINEAR and step:
+                known = -_LONGEST < step < _LONGEST and -most <= slope <= most
+            elif step and tiny + fx * fr <= kept * difference * difference:
+                coarse = traits & Trait.COARSE and not x * r <= kept * step * step
+                known = not coarse and least <= abs(slope) <= most
+            elif close is None or not abs(difference) < math.inf:
+                known = False
+            else:
+                found = close(x, r, step or tiny**0.5)
+                if not step or abs(found - slope) <= 16 * _EPS[dtype] * (abs(fx) + abs(fr)) / abs(step):
+                    slope = found
+                known = least <= abs(slope) <= most or not (slope or difference)
+        except (ArithmeticError, ValueError):
+            return None
+        if not known:
             return None
         slopes.append(slope)
-        steps.append(step or tiny**0.5)
-    if places:
-        close = close_of(function)
-        if close is None:
-            return None
-        eps = torch.finfo(x.dtype).eps
-        found = listed(close(x, r, tensor_of(steps, x)))
-        ends = listed(fx), listed(fr)
-        for i in places:
-            rounded = 16 * eps * (abs(ends[0][i]) + abs(ends[1][i])) / abs(steps[i])
-            if steps[i] == tiny**0.5 or abs(found[i] - slopes[i]) <= rounded:
-                slopes[i] = found[i]
-    if not pieces and form is None and not all(least <= abs(slope) <= most for slope in slopes):
-        return None
-    return tensor_of(slopes, x)
+    return slopes
 
 
 def repeated(end: Any, like: torch.Tensor) -> Numbers | None:

@@ -27,7 +27,8 @@ from npdec._decomposed.size_warnings import STEEP
 from npdec._decomposed.tensor import DecomposedTensor, Labels, merged, placed
 from npdec._law import ordinary_reverse
 from npdec._law.create_graph import graph_wanted
-from npdec._law.ordinary_slopes import ordinary_slope
+from npdec._law.of_few import vector
+from npdec._law.ordinary_slopes import ordinary_slope, slope_at_number
 from npdec._law.overrides_scope import current as watched
 from npdec._torch.functorch import is_transformed
 
@@ -160,9 +161,29 @@ def joined(func: Function, args: Sequence[Any]) -> Any:
         return NotImplemented
     values = [t.value if type(t) is DecomposedTensor else t for t in tensors]
     residuals = [t.residual if type(t) is DecomposedTensor else t for t in tensors]
-    components = [_under(t, labels) for t in tensors]
-    front = func(components, dim + 1 if dim >= 0 else dim)
+    front = None if ndim or labels is like.labels else _of_numbers(tensors, labels)
+    if front is None:
+        components = [_under(t, labels) for t in tensors]
+        front = func(components, dim + 1 if dim >= 0 else dim)
     return built(func(values, dim), func(residuals, dim), front, labels)
+
+
+def _of_numbers(tensors: Sequence[Any], labels: Labels) -> torch.Tensor | None:
+    """The components of numbers in a row, under some labels; None of those that are many, or have a graph."""
+    count, known = len(tensors), {id(label): i for i, label in enumerate(labels)}
+    if count * len(labels) > FEW:
+        return None
+    made = [0.0] * (count * len(labels))
+    for j, t in enumerate(tensors):
+        if type(t) is DecomposedTensor:
+            if t.components.requires_grad or not t.components.is_cpu:
+                return None
+            for label, number in zip(t.labels, t.components.tolist(), strict=True):
+                place = known.get(id(label))
+                if place is None:  # a label that is equal to another one
+                    return None
+                made[place * count + j] = number
+    return vector(made, tensors[0].dtype).reshape(len(labels), count)
 
 
 def _under(t: Any, labels: Labels) -> torch.Tensor:
@@ -325,6 +346,11 @@ def pointwise(
     value, residual, components = x.value, x.residual, x.components
     if torch.is_grad_enabled() and (value.requires_grad or residual.requires_grad or components.requires_grad):
         return NotImplemented
+    if not value.ndim and not others and exponent is None and value.is_cpu and 0 < len(x.labels) <= HANDFUL:
+        fx, fr = f(value), f(residual)
+        number = slope_at_number(slope, traits, value, residual, fx, fr, func)
+        if number is not None:
+            return built(fx, fr, vector([c * number for c in components.tolist()], value.dtype), x.labels)
     found = ordinary_slope(slope, traits, f, value, residual, func, exponent, others)
     if found is None:
         return NotImplemented

@@ -16,7 +16,7 @@ from npdec._decomposed.size_warnings import STEEP, half_of_digits, keeps_digits
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._law import reverse_pairs
 from npdec._law.ordinary import FACTORS, Form, built, has_elements, is_moderate, is_ordinary, of_a_summand, rows_of
-from npdec._law.ordinary_numbers import ends_of_two, row, weighted
+from npdec._law.ordinary_numbers import constant_beside, ends_of_two, is_number, row, weighted
 from npdec._law.ordinary_pairs import Pair, midpoint, pair_of
 
 __all__ = ["added", "product", "quotient"]
@@ -86,11 +86,23 @@ def added(traits: int) -> Form:
                 if is_ordinary(b) and _are_alike(a, b):
                     value, residual = func(a.value, b.value), func(a.residual, b.residual)
                     return built(value, residual, func(a.components, b.components), a.labels)
+                made = None if a.value.ndim or not is_ordinary(b) else _sum_of_numbers(traits, func, a, b)
+                if made is not None:
+                    return made
             elif _is_like(b, a):
                 return built(func(a.value, b), func(rows_of(a), b), _own(traits, a), a.labels)
         return _added(traits, func, args)
 
     return form
+
+
+def _sum_of_numbers(traits: int, func: Function, a: DecomposedTensor, b: DecomposedTensor) -> Any:
+    """Of two ordinary numbers; None where somebody differentiates them, or there are many components."""
+    if ends_of_two(a, b) is None:
+        return None
+    of_a, of_b = -1.0 if traits & Trait.SUBTRACT_FROM else 1.0, -1.0 if traits & Trait.SUBTRACT else 1.0
+    made = weighted(func, a, b, of_a, of_b, finite=False)
+    return None if made is NotImplemented else made
 
 
 def _added(traits: int, func: Function, args: Sequence[Any]) -> Any:
@@ -111,19 +123,16 @@ def _added(traits: int, func: Function, args: Sequence[Any]) -> Any:
 def _over_number(func: Function, a: Any, x: DecomposedTensor) -> Any:
     """A constant number over an ordinary one that nobody differentiates, as `ends_of_two`; NotImplemented of others."""
     value, residual, components = x.value, x.residual, x.components
-    graph = value.requires_grad or residual.requires_grad or components.requires_grad
-    if value.ndim or not value.is_cpu or graph or components.numel() > HANDFUL:
+    number = constant_beside(value, a) if is_number(x) else None
+    if number is None:
         return NotImplemented
-    is_number = not isinstance(a, torch.Tensor) or (a.is_cpu and not a.ndim and a.dtype is value.dtype)
-    if not is_number or getattr(a, "requires_grad", False):
-        return NotImplemented
-    number, b, t = float(a), value.item(), residual.item()
+    b, t = value.item(), residual.item()
     if not b or not t:
         return NotImplemented
     steep = 1 / b / t
     if not (abs(number) <= STEEP and abs(steep) <= STEEP):
         return NotImplemented
-    made = row([c * (-number * steep) for c in components.tolist()], value)
+    made = row([c * (-number * steep) for c in components.tolist()], value.dtype)
     return NotImplemented if made is None else built(func(a, value), func(a, residual), made, x.labels)
 
 

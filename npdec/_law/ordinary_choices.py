@@ -6,6 +6,7 @@ import math
 import operator
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import chain
 from typing import Any
 
 import torch
@@ -13,7 +14,7 @@ import torch
 from npdec._decomposed import size_limits
 from npdec._decomposed.settings import current as settings
 from npdec._decomposed.size_warnings import STEEP, has_few_digits
-from npdec._decomposed.tensor import DecomposedTensor, align, places_of, union
+from npdec._decomposed.tensor import DecomposedTensor, Labels, align, places_of, union
 from npdec._law.of_few import (
     FEW,
     Numbers,
@@ -21,18 +22,22 @@ from npdec._law.of_few import (
     larger_of_few,
     larger_of_two,
     listed,
+    multipliers,
     repeated,
     shares_of_few,
     tensor_of,
+    vector,
 )
 from npdec._law.ordinary import Form, built, has_elements, is_moderate, is_ordinary, made_of
-from npdec._law.ordinary_numbers import ends_of_two, weighted
+from npdec._law.ordinary_linear import is_condition
+from npdec._law.ordinary_numbers import constant_beside, ends_of_two, is_number, listed_sum, listed_total, weighted
 from npdec._law.ordinary_pairs import Pair, is_constant, pair_of
 from npdec._law.ordinary_steps import condition_of, shared
 
-__all__ = ["chosen", "compared", "is_condition", "larger"]
+__all__ = ["chosen", "compared", "larger"]
 
 Function = Callable[..., Any]
+_REAL = (torch.float64, torch.float32)
 _WITH_FEW_DIGITS = frozenset(filter(has_few_digits, (torch.float32, torch.float64)))
 
 
@@ -85,20 +90,17 @@ def _larger_number(sign: int, func: Function, a: Any, b: Any) -> Any:
         return NotImplemented if shares is None else weighted(func, a, b, *shares, finite=False)
     swapped = type(b) is DecomposedTensor
     x, other = (b, a) if swapped else (a, b)
-    if not is_ordinary(x) or type(other) is not torch.Tensor or other.ndim or x.value.ndim:
+    number = constant_beside(x.value, other) if is_ordinary(x) and is_number(x) else None
+    if number is None or not isinstance(other, torch.Tensor):
         return NotImplemented
-    constant, value, residual = other, x.value, x.residual
-    graph = value.requires_grad or residual.requires_grad or constant.requires_grad or x.components.requires_grad
-    if graph or not value.is_cpu or not constant.is_cpu or constant.dtype is not value.dtype:
-        return NotImplemented
-    number = constant.item()
+    value, residual = x.value, x.residual
     shares = larger_of_two(sign, value.item(), number, residual.item(), number)
     if shares is None:
         return NotImplemented
-    made = x.components * shares[0]
+    made = vector([c * shares[0] for c in x.components.tolist()], value.dtype)
     if swapped:
-        return built(func(constant, value), func(constant, residual), made, x.labels)
-    return built(func(value, constant), func(residual, constant), made, x.labels)
+        return built(func(other, value), func(other, residual), made, x.labels)
+    return built(func(value, other), func(residual, other), made, x.labels)
 
 
 def _ends_of_few(pair: Pair, value: torch.Tensor) -> list[Numbers] | None:
@@ -110,7 +112,12 @@ def _ends_of_few(pair: Pair, value: torch.Tensor) -> list[Numbers] | None:
 def compared(func: Function, args: Sequence[Any]) -> Any:
     """A comparison: a step of the difference of the two sides, shared as `npdec._law.jumps` shares it."""
     here = settings.get()
-    pair = None if here.frozen_conditions or here.rule == "none" else pair_of(args, apart=True)
+    if here.frozen_conditions or here.rule == "none" or len(args) != 2:
+        return NotImplemented
+    made = _compared_numbers(func, *args)
+    if made is not NotImplemented:
+        return made
+    pair = pair_of(args, apart=True)
     if pair is None:
         return NotImplemented
     value, residual = func(*pair.values), func(*pair.residuals)
@@ -143,11 +150,49 @@ def compared(func: Function, args: Sequence[Any]) -> Any:
     return NotImplemented if made is None else condition_of(value, residual, made, pair.labels)
 
 
+def _compared_numbers(func: Function, a: Any, b: Any) -> Any:
+    """Of two numbers, or of one and a constant."""
+    labels: Labels
+    if type(a) is type(b) is DecomposedTensor:
+        ends = ends_of_two(a, b) if is_ordinary(a) and is_ordinary(b) else None
+        if ends is None:
+            return NotImplemented
+        found = listed_sum(a, b, 1.0, -1.0)
+        if found is None:
+            return NotImplemented
+        value, residual = func(a.value, b.value), func(a.residual, b.residual)
+        x, y, r, s = ends
+        dtype, (made, labels), step = a.value.dtype, found, (x - y) - (r - s)
+    else:
+        swapped = type(b) is DecomposedTensor
+        one, other = (b, a) if swapped else (a, b)
+        number = constant_beside(one.value, other) if is_ordinary(one) and is_number(one) else None
+        if number is None:
+            return NotImplemented
+        after, before = one.value, one.residual
+        value, residual = (func(other, end) if swapped else func(end, other) for end in (after, before))
+        step = (after.item() - number) - (before.item() - number)
+        dtype, made, labels = after.dtype, one.components.tolist(), one.labels
+    jump = value.item() - residual.item()
+    if not jump:
+        return condition_of(value, residual, vector([0.0] * len(made), dtype), labels)
+    weights = multipliers((jump,), (step,), (made,), dtype, None)
+    if weights is None:
+        return NotImplemented
+    weight = weights[0]
+    return condition_of(value, residual, vector([c * weight for c in made], dtype), labels)
+
+
 def chosen(func: Function, args: Sequence[Any]) -> Any:
-    """torch.where of a condition, which is decomposed or not, and two branches of which one is."""
+    """torch.where of a condition, which is decomposed or not, and two branches."""
     if len(args) != 3:
         return NotImplemented
     condition, a, b = args
+    made = _chosen_number(condition, a, b)
+    if made is NotImplemented and type(condition) is DecomposedTensor:
+        made = _chosen_of_few(condition, a, b)
+    if made is not NotImplemented:
+        return made
     like = a if is_ordinary(a) else b
     if not is_ordinary(like) or not _is_branch(a, like) or not _is_branch(b, like):
         return NotImplemented
@@ -165,14 +210,7 @@ def chosen(func: Function, args: Sequence[Any]) -> Any:
     value = torch.where(at, x, y)
     if value.shape != like.value.shape:
         return NotImplemented
-    if at is not before and not value.ndim:
-        made = _chosen_number(condition, a, b, value, (x, r, y, s))
-        if made is not NotImplemented:
-            return made
-    parts = [part for part in args if type(part) is DecomposedTensor]
-    if at is not before and _are_few(parts, x, y):
-        return _chosen_of_few(args, value, (x, r), (y, s))
-    labels, given = align(parts)
+    labels, given = align([part for part in args if type(part) is DecomposedTensor])
     if len(labels) >= size_limits.MANY:
         return NotImplemented
     its = iter(given)
@@ -192,69 +230,106 @@ def chosen(func: Function, args: Sequence[Any]) -> Any:
     return made_of(value, torch.where(before, r, s), components, like, labels)
 
 
-def _chosen_number(
-    condition: DecomposedTensor, a: Any, b: Any, value: torch.Tensor, ends: Sequence[torch.Tensor]
-) -> Any:
-    """`chosen` of numbers by a decomposed condition, under the same labels."""
-    labels, components = condition.labels, condition.components
-    for part in (condition, a, b):
-        if type(part) is DecomposedTensor:
-            graph = part.value.requires_grad or part.residual.requires_grad or part.components.requires_grad
-            if part.labels is not labels or graph or not part.value.is_cpu:
-                return NotImplemented
-    if any(end.ndim or end.requires_grad for end in ends):
+def _chosen_number(condition: Any, a: Any, b: Any) -> Any:
+    """`chosen` of numbers, whatever their labels; each may be a constant."""
+    like = a if isinstance(a, torch.Tensor) else b
+    if not isinstance(like, torch.Tensor) or isinstance(condition, (bool, int)):
         return NotImplemented
-    x, r, y, s = (end.item() for end in ends)
-    at, before, first, second = condition.value.item(), condition.residual.item(), (x + r) / 2, (y + s) / 2
-    if not (abs(first) <= STEEP and abs(second) <= STEEP):
+    dtype = like.value.dtype if type(like) is DecomposedTensor else like.dtype
+    high, low = _number_at_ends(a, dtype), _number_at_ends(b, dtype)
+    if high is None or low is None:
+        return NotImplemented
+    if type(condition) is DecomposedTensor:
+        here = settings.get()
+        if not is_condition(condition) or not is_number(condition):
+            return NotImplemented
+        if here.frozen_conditions or here.rule == "none":
+            return NotImplemented
+        end, start = condition.value, condition.residual
+    elif type(condition) is torch.Tensor and not condition.ndim and condition.is_cpu:
+        end = start = condition
+    else:
+        return NotImplemented
+    (x, r), (y, s) = high, low
+    at, before, first, second = end.item(), start.item(), (float(x) + float(r)) / 2, (float(y) + float(s)) / 2
+    if end is not start and not (abs(first) <= STEEP and abs(second) <= STEEP):  # or NaN
         return NotImplemented
     gain, share = (first if at or before else 0.0) - (0.0 if at and before else second), (at + before) / 2
-    made = torch.mul(components, gain)
-    if type(a) is DecomposedTensor:
-        made.add_(a.components, alpha=share)
-    if type(b) is DecomposedTensor:
-        made.add_(b.components, alpha=1 - share)
-    return built(value, torch.where(condition.residual, ends[1], ends[3]), made, labels)
+    weights = ((condition, gain), (a, share), (b, 1 - share))
+    made = listed_total([(part, weight) for part, weight in weights if type(part) is DecomposedTensor])
+    if made is None:
+        return NotImplemented
+    return built(torch.where(end, x, y), torch.where(start, r, s), vector(made[0], dtype), made[1])
 
 
-def _are_few(parts: Sequence[DecomposedTensor], x: torch.Tensor, y: torch.Tensor) -> bool:
-    """Whether the tensors have few components on the host, and there is no graph."""
-    shape = parts[0].value.shape
-    if not parts[0].value.is_cpu or x.shape != shape or y.shape != shape or not 0 < x.numel() <= FEW:
-        return False
-    for part in parts:
-        if part.components.numel() > FEW or part.components.requires_grad:
-            return False
-        if part.value.requires_grad or part.residual.requires_grad:
-            return False
-    return not (x.requires_grad or y.requires_grad)
+def _number_at_ends(x: Any, dtype: torch.dtype) -> tuple[Any, Any] | None:
+    """A branch that is an ordinary number of the dtype, or a constant one, at the value and at the residual."""
+    if type(x) is DecomposedTensor:
+        return (x.value, x.residual) if is_ordinary(x) and is_number(x) and x.value.dtype is dtype else None
+    if type(x) is torch.Tensor:
+        plain = not x.ndim and x.dtype is dtype and x.dtype in _REAL and x.is_cpu and not x.requires_grad
+        return (x, x) if plain else None
+    return (x, x) if type(x) is float or type(x) is int else None
 
 
-def _chosen_of_few(args: Sequence[Any], value: torch.Tensor, ends: Any, others: Any) -> Any:
-    """`chosen` by a decomposed condition, element by element on the host."""
-    condition, a, b = args
+def _chosen_of_few(condition: DecomposedTensor, a: Any, b: Any) -> Any:
+    """`chosen` by a decomposed condition, element by element on the host; each branch may be a constant."""
+    here, shape = settings.get(), condition.value.shape
+    if not is_condition(condition) or here.frozen_conditions or here.rule == "none":
+        return NotImplemented
+    if not 0 < condition.value.numel() <= FEW or not condition.value.is_cpu:
+        return NotImplemented
+    if condition.components.numel() > FEW or condition.components.requires_grad:
+        return NotImplemented
+    tensor = a if isinstance(a, torch.Tensor) else b
+    if not isinstance(tensor, torch.Tensor):
+        return NotImplemented
+    dtype = tensor.value.dtype if type(tensor) is DecomposedTensor else tensor.dtype
+    high, low = _few_at_ends(a, condition.value, dtype), _few_at_ends(b, condition.value, dtype)
+    if high is None or low is None:
+        return NotImplemented
+    (x, r, first), (y, s, second) = high, low
     at, before = listed(condition.value), listed(condition.residual)
-    first = [(u + w) / 2 for u, w in zip(listed(ends[0]), listed(ends[1]), strict=True)]
-    second = [(u + w) / 2 for u, w in zip(listed(others[0]), listed(others[1]), strict=True)]
     if not math.hypot(*first) <= STEEP or not math.hypot(*second) <= STEEP:
+        return NotImplemented
+    value = torch.where(condition.value, x, y)
+    if value.shape != shape:
         return NotImplemented
     gains = [
         (u if now or then else 0.0) - (0.0 if now and then else w)
         for u, w, now, then in zip(first, second, at, before, strict=True)
     ]
     shares = [(now + then) / 2 for now, then in zip(at, before, strict=True)]
-    labels = union([part for part in args if type(part) is DecomposedTensor])
+    labels = union([part for part in (condition, a, b) if type(part) is DecomposedTensor])
     made: list[list[float]] = [[]] * len(labels)
     for part, weights in ((condition, gains), (a, shares), (b, [1 - share for share in shares])):
         if type(part) is not DecomposedTensor:
             continue
-        rows = part.components if value.ndim == 1 else part.components.reshape(len(part.labels), -1)
+        rows = part.components if len(shape) == 1 else part.components.reshape(len(part.labels), -1)
         places = range(len(labels)) if part.labels is labels else places_of(part.labels, labels)
         for place, row in zip(places, rows.tolist(), strict=True):
             terms = map(operator.mul, weights, row)
             made[place] = list(map(operator.add, made[place], terms) if made[place] else terms)
-    components = torch.tensor(made, dtype=value.dtype).reshape(len(labels), *value.shape)
-    return built(value, torch.where(condition.residual, ends[1], others[1]), components, labels)
+    components = vector(list(chain.from_iterable(made)), dtype).reshape(len(labels), *shape)
+    return built(value, torch.where(condition.residual, r, s), components, labels)
+
+
+def _few_at_ends(x: Any, like: torch.Tensor, dtype: torch.dtype) -> tuple[Any, Any, list[float]] | None:
+    """A branch, an ordinary one of the shape and dtype or a constant, at the value and at the residual, and the numbers
+    in the middle; None of another one, and where there is a graph."""
+    if type(x) is DecomposedTensor:
+        if not is_ordinary(x) or x.value.dtype is not dtype or x.value.shape != like.shape:
+            return None
+        if x.components.numel() > FEW or x.components.requires_grad:
+            return None
+        after, before = repeated(x.value, like), repeated(x.residual, like)
+        if after is None or before is None:
+            return None
+        return x.value, x.residual, [(u + w) / 2 for u, w in zip(after, before, strict=True)]
+    if isinstance(x, torch.Tensor):
+        numbers = repeated(x, like) if type(x) is torch.Tensor and x.dtype is dtype and dtype in _REAL else None
+        return None if numbers is None else (x, x, list(numbers))
+    return (x, x, [float(x)] * like.numel()) if type(x) is float or type(x) is int else None
 
 
 def _is_branch(x: Any, like: DecomposedTensor) -> bool:
@@ -262,15 +337,6 @@ def _is_branch(x: Any, like: DecomposedTensor) -> bool:
     if is_ordinary(x):
         return x.value.shape == like.value.shape and x.value.dtype is like.value.dtype
     return is_constant(x, like.value)
-
-
-def is_condition(x: Any) -> bool:
-    """Whether it is a decomposed condition with a few dense components in single or double precision."""
-    if type(x) is not DecomposedTensor or x.value.dtype is not torch.bool or type(x.value) is not torch.Tensor:
-        return False
-    if x.reverse or x.kept is not None or len(x.labels) >= size_limits.MANY or x.value.is_meta:
-        return False
-    return x.components.dtype in (torch.float64, torch.float32)
 
 
 def _ends(x: Any, like: DecomposedTensor) -> tuple[torch.Tensor, torch.Tensor]:

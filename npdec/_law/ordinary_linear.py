@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from npdec._decomposed import size_limits
 from npdec._decomposed.aliasing import link_ordinary
 from npdec._decomposed.batching_rules import is_basic, is_of_one_axis
 from npdec._decomposed.broadcast_residuals import materialised_residual
@@ -16,7 +17,19 @@ from npdec._impl._storage import shares_memory
 from npdec._law import ordinary_reverse
 from npdec._law.ordinary import FEW, Form, built, is_ordinary, made_of, rows_of
 
-__all__ = ["cast", "cast_to", "clone", "contiguous", "each", "element", "like_another", "of_each", "of_one"]
+__all__ = [
+    "cast",
+    "cast_to",
+    "clone",
+    "condition_as_numbers",
+    "contiguous",
+    "each",
+    "element",
+    "is_condition",
+    "like_another",
+    "of_each",
+    "of_one",
+]
 
 Function = Callable[..., Any]
 
@@ -69,8 +82,25 @@ def _cast(x: Any, dtype: Any) -> Any:
     if type(x) is DecomposedTensor and x.value.dtype is dtype:
         return x
     if not (dtype is torch.float64 or dtype is torch.float32) or not is_ordinary(x):
-        return NotImplemented
+        return condition_as_numbers(x, dtype)
     return built(x.value.to(dtype=dtype), rows_of(x).to(dtype=dtype), x.components.to(dtype=dtype), x.labels)
+
+
+def condition_as_numbers(x: Any, dtype: torch.dtype) -> Any:
+    """A decomposed condition as the numbers 0 and 1 of a real dtype."""
+    if not (dtype is torch.float64 or dtype is torch.float32) or not is_condition(x):
+        return NotImplemented
+    components = x.components.clone() if x.components.dtype is dtype else x.components.to(dtype=dtype)
+    return built(x.value.to(dtype=dtype), rows_of(x).to(dtype=dtype), components, x.labels)
+
+
+def is_condition(x: Any) -> bool:
+    """Whether it is a decomposed condition with a few dense components in single or double precision."""
+    if type(x) is not DecomposedTensor or x.value.dtype is not torch.bool or type(x.value) is not torch.Tensor:
+        return False
+    if x.reverse or x.kept is not None or len(x.labels) >= size_limits.MANY or x.value.is_meta:
+        return False
+    return x.components.dtype in (torch.float64, torch.float32)
 
 
 def element(x: DecomposedTensor, key: tuple[int, ...]) -> Any:

@@ -14,9 +14,11 @@ from npdec._decomposed import size_limits
 from npdec._decomposed.settings import current as settings
 from npdec._decomposed.size_limits import HANDFUL
 from npdec._decomposed.tensor import DecomposedTensor, merged, placed
-from npdec._law.of_few import listed
+from npdec._law.of_few import listed, vector
 from npdec._law.ordinary import Form, has_elements, is_ordinary, made_of
-from npdec._law.ordinary_choices import compared, is_condition
+from npdec._law.ordinary_choices import compared
+from npdec._law.ordinary_linear import is_condition
+from npdec._law.ordinary_numbers import is_number, sum_of_two
 from npdec._law.ordinary_steps import condition_of
 
 __all__ = ["finiteness", "folded", "logic", "negation", "replaced"]
@@ -55,8 +57,10 @@ def replaced(func: Function, args: Sequence[Any]) -> Any:
     x, *rest = args
     if not is_ordinary(x) or settings.get().rule != "affine" or not all(type(r) in _NUMBERS for r in rest):
         return NotImplemented
-    finite = torch.isfinite(x.value)
     value, residual = func(x.value, *rest), func(x.residual, *rest)
+    if is_number(x) and math.isfinite(x.value.item()) and math.isfinite(x.residual.item()):
+        return made_of(value, residual, x.components.clone(), x)
+    finite = torch.isfinite(x.value)
     if not torch.equal(finite, torch.isfinite(x.residual)) or bool(((value != residual) & ~finite).any()):
         return NotImplemented
     return made_of(value, residual, torch.where(finite, x.components, 0), x)
@@ -74,6 +78,8 @@ def _folded(everything: bool, func: Function, args: Sequence[Any]) -> Any:
     if x is NotImplemented or not is_condition(x) or not 0 < x.value.numel() <= HANDFUL or not x.value.is_cpu:
         return NotImplemented
     value, residual = func(args[0].value), func(args[0].residual)
+    if not x.value.ndim and value.dtype is torch.bool:
+        return condition_of(value, residual, x.components.clone(), x.labels)
     if value.dtype is not torch.bool or settings.get().frozen_conditions or settings.get().rule == "none":
         return NotImplemented
     weights = _weights_of_product(*[[flag is everything for flag in listed(end)] for end in (x.value, x.residual)])
@@ -98,7 +104,13 @@ def _weights_of_product(now: Sequence[bool], before: Sequence[bool]) -> list[flo
 def _logic(share: Function, numeric: bool, func: Function, args: Sequence[Any]) -> Any:
     if len(args) != 2:
         return NotImplemented
+    made = _of_still_numbers(func, *args) if numeric else None
+    if made is not None:
+        return made
     a, b = (_truth(args[0]), _truth(args[1])) if numeric else args
+    made = _of_numbers(share, func, a, b)
+    if made is not NotImplemented:
+        return made
     if not is_condition(a):
         if not is_condition(b) or not _is_constant(a, b):
             return NotImplemented
@@ -119,7 +131,59 @@ def _logic(share: Function, numeric: bool, func: Function, args: Sequence[Any]) 
     return _made(func, (a.value, b.value), (a.residual, b.residual), components, a, labels)
 
 
+def _of_numbers(share: Function, func: Function, a: Any, b: Any) -> Any:
+    """Of two numbers, or of one and a constant."""
+    if is_condition(a) and is_condition(b):
+        if not (is_number(a) and is_number(b)) or a.components.dtype is not b.components.dtype:
+            return NotImplemented
+        x, y = (a.value.item() + a.residual.item()) / 2, (b.value.item() + b.residual.item()) / 2
+        made = sum_of_two(a, b, share(y), share(x))
+        if made is None:
+            return NotImplemented
+        return condition_of(func(a.value, b.value), func(a.residual, b.residual), *made)
+    swapped = not is_condition(a)
+    x, other = (b, a) if swapped else (a, b)
+    if not is_condition(x) or not is_number(x):
+        return NotImplemented
+    if type(other) is torch.Tensor:
+        if other.ndim or other.dtype is not torch.bool or not other.is_cpu:
+            return NotImplemented
+        weight = share(float(other.item()))
+    elif type(other) is bool:
+        weight = share(float(other))
+    else:
+        return NotImplemented
+    value, residual = [func(other, end) if swapped else func(end, other) for end in (x.value, x.residual)]
+    components = vector([c * weight for c in x.components.tolist()], x.components.dtype)
+    return condition_of(value, residual, components, x.labels)
+
+
+def _of_still_numbers(func: Function, *args: Any) -> Any:
+    """Of numbers, or constants beside one, none of which becomes zero or ceases to be it; None of others."""
+    here = settings.get()
+    moving = [x for x in args if type(x) is DecomposedTensor]
+    if here.frozen_conditions or here.rule == "none" or not moving:
+        return None
+    labels, dtype = moving[0].labels, moving[0].value.dtype
+    for x in moving:
+        if not is_ordinary(x) or x.value.dtype is not dtype or not is_number(x):
+            return None
+        if (x.value.item() == 0) != (x.residual.item() == 0):
+            return None
+        labels = labels if labels is x.labels else merged(labels, x.labels)[0]
+    for x in args:
+        plain = type(x) in (DecomposedTensor, float, int) or (type(x) is torch.Tensor and not x.ndim and x.is_cpu)
+        if not plain or len(labels) > HANDFUL:
+            return None
+    values = [x.value if type(x) is DecomposedTensor else x for x in args]
+    residuals = [x.residual if type(x) is DecomposedTensor else x for x in args]
+    return condition_of(func(*values), func(*residuals), vector([0.0] * len(labels), dtype), labels)
+
+
 def _negation(numeric: bool, func: Function, args: Sequence[Any]) -> Any:
+    made = _of_still_numbers(func, args[0]) if numeric and len(args) == 1 else None
+    if made is not None:
+        return made
     x = _truth(args[0]) if numeric else args[0]
     if len(args) != 1 or not is_condition(x):
         return NotImplemented

@@ -20,11 +20,12 @@ from npdec._decomposed.settings import current as settings
 from npdec._decomposed.size_limits import HANDFUL
 from npdec._decomposed.size_warnings import warn_of_digits
 from npdec._decomposed.tensor import DecomposedTensor, Labels, merged, placed
+from npdec._impl.slopes_impl import rates_of_power
 from npdec._law import ordinary, reverse_pairs
-from npdec._law.means_of_few import means_of_few, means_of_number
-from npdec._law.of_few import listed, tensor_of
+from npdec._law.means_of_few import means_of_few, means_of_number, slope_beside
+from npdec._law.of_few import listed, tensor_of, vector
 from npdec._law.ordinary import FACTORS, FEW, built, has_elements, is_moderate, is_ordinary, made_of, rows_of
-from npdec._law.ordinary_numbers import ends_of_two, sum_of_two
+from npdec._law.ordinary_numbers import constant_beside, ends_of_two, is_number, sum_of_two
 from npdec._torch.tracing import name_of
 
 __all__ = ["Pair", "by_means", "einsum", "is_constant", "layer", "matmul", "midpoint", "pair_of"]
@@ -237,7 +238,10 @@ def by_means(mean: Function | None, rates: Function | None, of_one: ordinary.For
 
 def _by_means(mean: Function | None, key: Any, of_one: ordinary.Form, func: Function, args: Sequence[Any]) -> Any:
     if len(args) != 2 or not type(args[0]) is type(args[1]) is DecomposedTensor:
-        return of_one(func, args)
+        x = args[0] if type(args[0]) is DecomposedTensor else args[-1]
+        alone = len(args) == 2 and type(x) is DecomposedTensor and not x.value.ndim
+        made = _beside_constant(key, func, *args) if alone else NotImplemented
+        return of_one(func, args) if made is NotImplemented else made
     here = settings.get()
     if here.rule != "affine":
         return NotImplemented
@@ -283,9 +287,36 @@ def _of_numbers(
     if value.dtype is not a.value.dtype:
         return NotImplemented
     x, y, r, s = ends
-    means = means_of_number(key, x, y, r, s, value.item(), residual.item(), value.dtype)
+    fx, fr, dtype = value.item(), residual.item(), value.dtype
+    if y == s and key is rates_of_power and not any(b.components.tolist()):  # which may be of a negative base
+        slope = slope_beside(key, x, r, y, False, fx, fr, dtype)
+        means = None if slope is None else (slope, 0.0)
+    else:
+        means = means_of_number(key, x, y, r, s, fx, fr, dtype)
     made = None if means is None else sum_of_two(a, b, *means)
     return NotImplemented if made is None else built(value, residual, *made)
+
+
+def _beside_constant(key: Any, func: Function, a: Any, b: Any) -> Any:
+    """Of an ordinary number and a constant one, that nobody differentiates: the secant, or the mean gradient between
+    close numbers."""
+    swapped = type(b) is DecomposedTensor
+    x, other = (b, a) if swapped else (a, b)
+    if not is_ordinary(x) or not is_number(x) or settings.get().rule != "affine":
+        return NotImplemented
+    value, residual, components = x.value, x.residual, x.components
+    number = constant_beside(value, other)
+    if number is None:
+        return NotImplemented
+    after, before = (func(a, value), func(a, residual)) if swapped else (func(value, b), func(residual, b))
+    dtype = value.dtype
+    if after.dtype is not dtype:
+        return NotImplemented
+    u, w, fx, fr = value.item(), residual.item(), after.item(), before.item()
+    slope = slope_beside(key, u, w, number, swapped, fx, fr, dtype)
+    if slope is None:
+        return NotImplemented
+    return built(after, before, vector([c * slope for c in components.tolist()], dtype), x.labels)
 
 
 def _has_graph(pair: Pair) -> bool:

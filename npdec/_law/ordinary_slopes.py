@@ -4,17 +4,34 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
 
 from npdec._decomposed.axes import narrowed
+from npdec._decomposed.registry import close_of
 from npdec._decomposed.size_limits import HANDFUL
 from npdec._impl.slopes_impl import power
-from npdec._law.of_few import CLOSED, POLYNOMIALS, listed, power_of_few, slopes_of_few
+from npdec._law.close_of_few import CLOSE, power_between
+from npdec._law.of_few import CLOSED, POLYNOMIALS, listed, power_of_few, slope_of_number, slopes_of_few
 from npdec._law.secant import KEPT, quick_slope
 
-__all__ = ["ordinary_slope"]
+__all__ = ["ordinary_slope", "slope_at_number"]
+
+
+def slope_at_number(
+    closed: Any, traits: int, x: torch.Tensor, r: torch.Tensor, fx: Any, fr: torch.Tensor, function: Any
+) -> float | None:
+    """`ordinary_slope` of one number on the host, by itself; None where it is not to be found so."""
+    dtype = x.dtype
+    if type(fx) is not torch.Tensor or fx.dtype is not dtype or fx.ndim or fx.requires_grad or fr.requires_grad:
+        return None
+    if closed is not None and closed not in CLOSED:
+        return None
+    form = None if closed is None else CLOSED[closed]
+    close = CLOSE.get(close_of(function))
+    return slope_of_number(form, close, traits, KEPT, x.item(), r.item(), fx.item(), fr.item(), dtype)
 
 
 def ordinary_slope(
@@ -45,8 +62,8 @@ def ordinary_slope(
         if polynomial is not None and (on_host or bool(torch.isfinite(polynomial).all())):
             return fx, fr, polynomial, None
     if handful and (exponent is None or raises) and (closed is None or others or closed in CLOSED):
-        known = None if others or exponent is not None else function
-        few = slopes_of_few(None if others else closed, known, traits, KEPT, x, r, fx, fr)
+        close: Any = partial(power_between, exponent) if raises else None if others else CLOSE.get(close_of(function))
+        few = slopes_of_few(None if others else closed, close, traits, KEPT, x, r, fx, fr)
         if few is not None:
             return fx, fr, few, None
     step = x - r

@@ -6,7 +6,7 @@ import math
 import operator
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import torch
 
@@ -16,11 +16,11 @@ from npdec._decomposed.size_warnings import STEEP, has_few_digits, warn_of_digit
 from npdec._decomposed.tensor import DecomposedTensor, Labels
 from npdec._law.all_components import current as chunk
 from npdec._law.all_components import need_all
-from npdec._law.of_few import FEW, ROUNDINGS, all_listed, listed, multipliers, shares_of_few
+from npdec._law.of_few import FEW, ROUNDINGS, all_listed, listed, multipliers, shares_of_few, vector
 from npdec._law.ordinary import Form, built, is_ordinary, made_of, single
 from npdec._law.ordinary_numbers import ends_of_two, sum_of_two
 from npdec._law.ordinary_pairs import Pair, pair_of
-from npdec._law.quotients_of_few import SHARES, quotients_of_few
+from npdec._law.quotients_of_few import OF_FEW, SHARES, quotient_of_number, quotients_of_few
 from npdec._torch.tracing import name_of
 
 __all__ = ["condition_of", "searched", "shared", "stepwise", "stepwise_instead"]
@@ -68,11 +68,11 @@ def _of_one(value: torch.Tensor, residual: torch.Tensor, x: DecomposedTensor, fr
     if value.shape != x.value.shape or (frozen if boolean else value.dtype is not dtype):
         return NotImplemented
     after, before = x.value, x.residual
-    few: Any
-    if value.ndim or after.requires_grad or before.requires_grad or x.components.requires_grad or not value.is_cpu:
-        few = all_listed((after, before, residual), (x.components,), value)
-    else:
-        few = ((after.item(),), (before.item(),), (residual.item(),)) if 0 < x.components.numel() <= FEW else None
+    if not value.ndim and value.is_cpu and 0 < len(x.labels) <= FEW:
+        graph = after.requires_grad or before.requires_grad or x.components.requires_grad
+        if not graph:
+            return _of_one_number(value, residual, x, boolean)
+    few = all_listed((after, before, residual), (x.components,), value)
     if few is None:
         jump, step = value.to(dtype) - residual.to(dtype), after - before
         made = shared(jump, step, x.components, None if boolean else after.abs() + before.abs())
@@ -86,10 +86,29 @@ def _of_one(value: torch.Tensor, residual: torch.Tensor, x: DecomposedTensor, fr
     return condition_of(value, residual, made, x.labels) if boolean else made_of(value, residual, made, x)
 
 
+def _of_one_number(value: torch.Tensor, residual: torch.Tensor, x: DecomposedTensor, boolean: bool) -> Any:
+    after, before, jump, column = (
+        x.value.item(),
+        x.residual.item(),
+        value.item() - residual.item(),
+        x.components.tolist(),
+    )
+    dtype = x.value.dtype
+    if boolean and not jump:
+        return condition_of(value, residual, vector([0.0] * len(column), dtype), x.labels)
+    made = multipliers((jump,), (after - before,), (column,), dtype, None if boolean else (abs(after) + abs(before),))
+    if made is None:
+        return NotImplemented
+    multiplier = made[0]
+    components = vector([c * multiplier for c in column], dtype)
+    return (
+        condition_of(value, residual, components, x.labels) if boolean else built(value, residual, components, x.labels)
+    )
+
+
 def _of_two(shares: Any, func: Function, args: Sequence[Any]) -> Any:
     a, b = args
-    alone = shares in SHARES and not a.value.ndim and is_ordinary(a) and is_ordinary(b)
-    numbers = ends_of_two(a, b) if alone else None
+    numbers = ends_of_two(a, b) if not a.value.ndim and is_ordinary(a) and is_ordinary(b) else None
     if numbers is not None:
         made = _of_numbers(shares, func, a, b, numbers)
         if made is not None:
@@ -101,29 +120,45 @@ def _of_two(shares: Any, func: Function, args: Sequence[Any]) -> Any:
     assert first is not None
     assert second is not None
     if x.shape != y.shape:
-        return NotImplemented
+        pair = _of_one_shape(pair)
+        if pair is None:
+            return NotImplemented
+        (x, y), (r, s), (first, second) = pair.values, pair.residuals, cast(Any, pair.components)
     graph = x.requires_grad or y.requires_grad or r.requires_grad or s.requires_grad
     if torch.is_grad_enabled() and (graph or first.requires_grad or second.requires_grad):
         return NotImplemented
     value, residual = func(x, y), func(r, s)
     if type(value) is torch.Tensor:
-        return _made_of_two(shares, func, pair, value, residual)
+        return _made_of_two(shares, func, func, pair, value, residual)
     if type(value) is not tuple:
         return NotImplemented
     made = []
     for i, (its, after, before) in enumerate(zip(shares, value, residual, strict=True)):
-        made.append(_made_of_two(its, lambda *ends, i=i: func(*ends)[i], pair, after, before))
+        made.append(_made_of_two(its, lambda *ends, i=i: func(*ends)[i], (func, i), pair, after, before))
     return NotImplemented if any(part is NotImplemented for part in made) else tuple(made)
 
 
-def _made_of_two(shares: Function, func: Function, pair: Pair, value: torch.Tensor, residual: torch.Tensor) -> Any:
+def _of_one_shape(pair: Pair) -> Pair | None:
+    """The same pair, the arguments in the shape of the result; None if that is large."""
+    shape = torch.broadcast_shapes(*[t.shape for t in pair.values])
+    if math.prod(shape) > HANDFUL:
+        return None
+    values, residuals = ([t.expand(shape) for t in ends] for ends in (pair.values, pair.residuals))
+    components = [None if c is None else c.expand(c.shape[0], *shape) for c in pair.components]
+    return pair._replace(values=values, residuals=residuals, components=components)
+
+
+def _made_of_two(
+    shares: Function, func: Function, known: Any, pair: Pair, value: torch.Tensor, residual: torch.Tensor
+) -> Any:
+    """Of one result of a function, which is `known` by itself or as one of several of another one."""
     (x, y), (r, s), (first, second) = pair.values, pair.residuals, pair.components
     if value.shape != x.shape or value.dtype is not x.dtype:
         return NotImplemented
     assert first is not None
     assert second is not None
-    if shares in SHARES and value.numel() <= HANDFUL:
-        made = _of_few(shares, pair, value, residual)
+    if shares in OF_FEW and value.numel() <= HANDFUL:
+        made = _of_few(shares, known, pair, value, residual)
         if made is not None:
             return made
     by_x, by_y = shares(x, y, r, s, func, value, residual)
@@ -139,21 +174,46 @@ def _made_of_two(shares: Function, func: Function, pair: Pair, value: torch.Tens
 
 
 def _of_numbers(
-    shares: Function, func: Function, a: DecomposedTensor, b: DecomposedTensor, ends: tuple[float, float, float, float]
+    shares: Any, func: Function, a: DecomposedTensor, b: DecomposedTensor, ends: tuple[float, float, float, float]
 ) -> Any:
-    """Of two numbers."""
-    x, y, r, s = ends
+    """Of two numbers; None where torch finds the shares."""
     value, residual = func(a.value, b.value), func(a.residual, b.residual)
-    found = quotients_of_few(shares, ((x,), (y,), (r,), (s,)), (value.item(),), (residual.item(),), value.dtype)
+    if type(value) is torch.Tensor:
+        return _of_number(shares, func, a, b, ends, value, residual)
+    if type(value) is not tuple:
+        return None
+    made = []
+    for i, (its, after, before) in enumerate(zip(shares, value, residual, strict=True)):
+        part = _of_number(its, (func, i), a, b, ends, after, before)
+        if part is None:
+            return None
+        made.append(part)
+    return tuple(made)
+
+
+def _of_number(
+    shares: Any,
+    func: Any,
+    a: DecomposedTensor,
+    b: DecomposedTensor,
+    ends: tuple[float, float, float, float],
+    value: torch.Tensor,
+    residual: torch.Tensor,
+) -> Any:
+    dtype = value.dtype
+    if dtype is not a.value.dtype or shares not in SHARES:
+        return None
+    x, y, r, s = ends
+    found = quotient_of_number(shares, func, x, y, r, s, value.item(), residual.item(), dtype)
     if found is None:
         return None
-    jumps, columns = (found[0][0], found[1][0]), (a.components.tolist(), b.components.tolist())
-    weights = multipliers(jumps, (x - r, y - s), columns, value.dtype, (abs(x) + abs(r), abs(y) + abs(s)))
+    columns, sizes = (a.components.tolist(), b.components.tolist()), (abs(x) + abs(r), abs(y) + abs(s))
+    weights = multipliers(found, (x - r, y - s), columns, dtype, sizes)
     made = None if weights is None else sum_of_two(a, b, weights[0], weights[1])
     return None if made is None else built(value, residual, *made)
 
 
-def _of_few(shares: Function, pair: Pair, value: torch.Tensor, residual: torch.Tensor) -> Any:
+def _of_few(shares: Function, func: Any, pair: Pair, value: torch.Tensor, residual: torch.Tensor) -> Any:
     """The same of a handful of numbers on the host; None where torch finds the shares."""
     (x, y), (r, s), (first, second) = pair.values, pair.residuals, pair.components
     if not value.is_cpu or not x.shape == y.shape == r.shape == s.shape == residual.shape == value.shape:
@@ -161,7 +221,7 @@ def _of_few(shares: Function, pair: Pair, value: torch.Tensor, residual: torch.T
     if first is None or second is None or not (0 < first.numel() <= FEW and 0 < second.numel() <= FEW):
         return None
     *ends, before = map(listed, (x, y, r, s, residual))
-    found = quotients_of_few(shares, ends, listed(value), before, value.dtype)
+    found = quotients_of_few(shares, func, ends, listed(value), before, value.dtype)
     if found is None:
         return None
     made = []

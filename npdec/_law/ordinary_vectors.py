@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import torch
@@ -12,11 +13,11 @@ import torch
 from npdec._decomposed.size_limits import HANDFUL
 from npdec._decomposed.size_warnings import STEEP
 from npdec._decomposed.tensor import DecomposedTensor
-from npdec._law.of_few import listed
-from npdec._law.ordinary import built, is_ordinary
+from npdec._law.of_few import listed, vector
+from npdec._law.ordinary import Form, built, is_ordinary
 from npdec._law.quadrature_nodes import gauss_legendre
 
-__all__ = ["direction", "length_of_vector", "product_of_vector", "running_products"]
+__all__ = ["direction", "greatest", "leading", "length_of_vector", "product_of_vector", "running_products"]
 
 Function = Callable[..., Any]
 Numbers = Sequence[float]
@@ -53,6 +54,35 @@ def direction(x: Numbers, r: Numbers) -> list[float] | None:
     return [w * potential + mean * e for w, e in zip(across, along, strict=True)]
 
 
+def leading(x: Numbers, r: Numbers) -> list[float] | None:
+    """The fraction of the path on which each of some lines is the highest (`npdec._impl.envelope_impl`): from the first
+    that leads on, the next one is the steepest of those that cross it first. None if they are not finite."""
+    if not math.isfinite(sum(map(abs, x)) + sum(map(abs, r))):
+        return None
+    height = max(r)
+    goal = max([end for end, start in zip(x, r, strict=True) if start == height])
+    fractions = [0.0] * len(x)
+    now, left = 0.0, 1.0  # from the start and from the end of the path
+    for _ in x:
+        until, rest, following = 1.0, 0.0, (height, goal)
+        for end, start in zip(x, r, strict=True):
+            gain, gap = end - goal, height - start
+            if gain > 0 and gap + gain > 0:
+                crossing, ahead = max(gap, 0.0) / (gap + gain), min(gain / (gap + gain), 1.0)
+                sooner = crossing < until if crossing < 0.5 else ahead > rest
+                equal = crossing == until if crossing < 0.5 else ahead == rest
+                if sooner or (equal and end - start > following[1] - following[0]):
+                    until, rest, following = crossing, ahead, (start, end)
+        until, rest = max(until, now), min(rest, left)
+        same = [i for i, line in enumerate(zip(r, x, strict=True)) if line == (height, goal)]
+        for i in same:
+            fractions[i] = (until - now if now < 0.5 else left - rest) / len(same)
+        if rest <= 0:
+            break
+        (height, goal), now, left = following, until, rest
+    return fractions
+
+
 def _products(x: Numbers, r: Numbers) -> list[float]:
     """For each factor the mean along the path of the product of all the others, a polynomial."""
     count = len(x)
@@ -87,8 +117,8 @@ def _is_complete(means: Numbers, x: Numbers, r: Numbers, change: float, size: fl
 
 
 def _made(x: DecomposedTensor, value: torch.Tensor, residual: torch.Tensor, means: list[float]) -> Any:
-    weights = torch.tensor(means, dtype=value.dtype)
-    return built(value, residual, torch.mv(x.components.reshape(len(x.labels), -1), weights), x.labels)
+    components = x.components if x.components.ndim == 2 else x.components.reshape(len(x.labels), -1)
+    return built(value, residual, torch.mv(components, vector(means, value.dtype)), x.labels)
 
 
 def _of_vector(find: Function, x: Any, func: Function, *rest: Any, **options: Any) -> Any:
@@ -111,8 +141,31 @@ def _of_vector(find: Function, x: Any, func: Function, *rest: Any, **options: An
 def product_of_vector(func: Function, args: Sequence[Any]) -> Any:
     """torch.prod of a vector, or of all elements."""
     x, *rest = args
+    if not rest and type(x) is DecomposedTensor and not x.value.ndim and is_ordinary(x):
+        return built(func(x.value), func(x.residual), x.components.clone(), x.labels)
     whole = not rest or (len(rest) == 1 and type(rest[0]) is int and type(x) is DecomposedTensor and x.value.ndim == 1)
     return _of_vector(_products, x, func, *rest) if whole else NotImplemented
+
+
+def greatest(sign: int, along: bool = False) -> Form:
+    """The form of the greatest (sign 1) or the least (−1) of all elements; of one that takes axes, `along` a vector."""
+    return partial(_extreme, sign, along)
+
+
+def _extreme(sign: int, along: bool, func: Function, args: Sequence[Any]) -> Any:
+    x, *rest = args
+    if type(x) is not DecomposedTensor or len(rest) > 1 or not is_ordinary(x):
+        return NotImplemented
+    if rest and not (rest[0] == () or (x.value.ndim == 1 and type(rest[0]) is int and along)):
+        return NotImplemented
+    if not x.value.ndim:
+        return built(func(x.value), func(x.residual), x.components.clone(), x.labels) if not rest else NotImplemented
+    find = leading if sign > 0 else _lowest
+    return _of_vector(find, x, func, *rest)
+
+
+def _lowest(x: Numbers, r: Numbers) -> list[float] | None:
+    return leading([-u for u in x], [-w for w in r])
 
 
 def length_of_vector(func: Function, args: Sequence[Any], options: dict[str, Any] | None = None) -> Any:

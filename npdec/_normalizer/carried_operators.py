@@ -21,6 +21,8 @@ from npdec._torch.tracing import direct, tracing
 
 __all__ = ["attach_carried_operators"]
 
+_FLOATS = (torch.float64, torch.float32)
+_OF_CONDITIONS, _BESIDE_CONDITIONS = ("and", "or", "xor"), ("add", "sub", "mul", "truediv")
 _REFLECTED = ("pow", "floordiv", "mod")  # others have a function of torch for it, or are commutative
 
 
@@ -29,9 +31,11 @@ def attach_carried_operators(functions: Iterable[Any]) -> None:
     for function in functions:
         if isinstance(function, ufunc) and function._torch is not None:
             stem = spec_of(function.__kernel__).operator
-            for dtype in (torch.float64, torch.float32):
+            for dtype in _FLOATS:
                 if stem is not None and (dtype in function._arrays or stem == "divmod"):
                     _attach(function, stem, dtype)
+            if stem in _OF_CONDITIONS or stem in _BESIDE_CONDITIONS:
+                _attach_to_conditions(function, stem)
 
 
 def _attach(function: ufunc, stem: str, dtype: torch.dtype) -> None:
@@ -63,6 +67,36 @@ def _attach(function: ufunc, stem: str, dtype: torch.dtype) -> None:
             _kept=dtypes_impl.kept_beside,
             _new=object.__new__,
             _made=wrap.CARRIERS[torch.bool] if stem in COMPARISONS else carrier,
+            _condition=wrap.CARRIERS[torch.bool],
+        )
+        made.__globals__["_call"] = _first(function._torch, made.__globals__)
+        setattr(carrier, name, made)
+
+
+def _attach_to_conditions(function: ufunc, stem: str) -> None:
+    """The operators between conditions, or between a condition and a number."""
+    carrier: Any = wrap.CARRIERS[torch.bool]
+    names = {f"__{stem}__": "conditions"}
+    if stem in _BESIDE_CONDITIONS:
+        names = {f"__{stem}__": "condition beside a number", f"__r{stem}__": "condition behind a number"}
+    floats = {float: torch.float64} | {cls[dtype]: dtype for cls in (SCALARS, wrap.CARRIERS) for dtype in _FLOATS}
+    for name, kind in names.items():
+        made = make(
+            kind,
+            function,
+            name,
+            _slow=getattr(carrier, name),
+            _Decomposed=DecomposedTensor,
+            _tracing=tracing,
+            _arrays=fp_state.guarded(_FLOATS),
+            _floats=floats,
+            _hosts=frozenset(SCALARS[dtype] for dtype in _FLOATS),
+            _carriers=wrap.CARRIERS,
+            _carrier=carrier,
+            _host=SCALARS[torch.bool],
+            _kept=dtypes_impl.kept_beside,
+            _new=object.__new__,
+            _made=carrier,
         )
         made.__globals__["_call"] = _first(function._torch, made.__globals__)
         setattr(carrier, name, made)

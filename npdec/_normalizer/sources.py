@@ -321,6 +321,8 @@ def operator(self, other):
         given = other
     elif kind is _host:  # of a power torch rounds what is raised to a number otherwise
         given = _kept(other._n, _d) if _as_tensor else other._n
+    elif kind is _condition and type(other._t) is _Decomposed:
+        given = other._t.to(dtype=_d)
     else:
         return _slow(self, other)
 """ + _CARRIED.format(operands="t, given")
@@ -346,5 +348,42 @@ def operator(self):
         return _slow(self)
     r = _call(t)
 """
+    + _CARRIER
+)
+# Of conditions that do: beside numbers they are 0 and 1, and between each other what they are.
+_BESIDE_CONDITION = (
+    """
+def operator(self, other):
+    t = self._t
+    if type(t) is not _Decomposed or _tracing():
+        return _slow(self, other)
+    kind = type(other)
+    if kind in _floats:
+        d = _floats[kind]
+        given = other if kind is float else other._n if kind in _hosts else other._t
+    else:
+        return _slow(self, other)
+    if d not in _arrays:
+        return _slow(self, other)
+    t = t.to(dtype=d)
+"""
+    + _CARRIED
+)
+SOURCES["condition beside a number"] = _BESIDE_CONDITION.format(operands="t, given") + _CARRIER.replace(
+    "_made", "_carriers[d]"
+)
+SOURCES["condition behind a number"] = _BESIDE_CONDITION.format(operands="_kept(given, d), t").replace(
+    " else other._t", " else None"
+) + _CARRIER.replace("_made", "_carriers[d]")
+SOURCES["conditions"] = (
+    """
+def operator(self, other):
+    t = self._t
+    if type(t) is not _Decomposed or _tracing():
+        return _slow(self, other)
+    kind = type(other)
+    given = other._t if kind is _carrier else other if kind is bool else other._n if kind is _host else None
+"""
+    + _CARRIED.format(operands="t, given")
     + _CARRIER
 )

@@ -35,6 +35,7 @@ from npdec._law.discrete import (
 )
 from npdec._law.jumps import stepped
 from npdec._law.ordinary_choices import compared
+from npdec._law.ordinary_closeness import close
 from npdec._law.ordinary_linear import like_another
 from npdec._law.ordinary_logic import finiteness, folded, logic, negation
 from npdec._law.ordinary_steps import searched, stepwise
@@ -316,7 +317,7 @@ def _type_as(func: Function, x: Any, other: Any) -> Any:
 
 rule("all", short=folded(everything=True), discrete=True)(_fold(True))
 rule("any", short=folded(everything=False), discrete=True)(_fold(False))
-rule("isclose", traits=Trait.ELEMENTWISE, discrete=True)(by_formula(_isclose))
+rule("isclose", traits=Trait.ELEMENTWISE, short=close, discrete=True)(by_formula(_isclose))
 for _word in _LOGIC:
     _names = {f"logical_{_word}": True, f"bitwise_{_word} __{_word}__ __r{_word}__": False}
     for _name, _numeric in _names.items():

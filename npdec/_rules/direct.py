@@ -78,14 +78,15 @@ def _blind(name: str, own: Function) -> Function:
 
 def _method(own: Function, function: Function) -> Function:
     def method(self: DecomposedTensor, *args: Any, **kwargs: Any) -> Any:
-        short = rows[function].short
-        if kwargs or short is None or is_observed() or not _is_asked() or _modes() or tracing():
+        row = rows[function]
+        short: Any = row.short
+        if short is None or (kwargs and not row.options) or is_observed() or not _is_asked() or _modes() or tracing():
             return own(self, *args, **kwargs)
         try:
-            made = short(function, (self, *args))
+            made = short(function, (self, *args), kwargs) if kwargs else short(function, (self, *args))
         except Exception as error:
             raise met(error)  # noqa: B904
-        return own(self, *args) if made is NotImplemented else made
+        return own(self, *args, **kwargs) if made is NotImplemented else made
 
     return method
 

@@ -34,8 +34,10 @@ from npdec._law.mean_gradient import combined
 from npdec._law.ordinary import pointwise
 from npdec._law.ordinary_arithmetic import quotient
 from npdec._law.ordinary_choices import larger
+from npdec._law.ordinary_pieces import bounded, magnitude
 from npdec._law.ordinary_places import scattered
 from npdec._law.ordinary_steps import stepwise_instead
+from npdec._law.ordinary_vectors import greatest
 from npdec._rules.rule import rule
 from npdec._torch.functorch import mapped
 from npdec._torch.tracing import name_of, tracing
@@ -224,7 +226,7 @@ def _spread(t: Any, like: torch.Tensor) -> torch.Tensor:
     return torch.broadcast_to(t.to(like.dtype), tuple(like.shape))
 
 
-@rule("clamp clip", traits=_PIECES, short=_OF_ONE)
+@rule("clamp clip", traits=_PIECES, short=bounded)
 def _clamp(func: Function, x: Any, min: Any = None, max: Any = None) -> Any:
     """clamp with plain bounds is pointwise; with decomposed bounds, a maximum and a minimum."""
     if not isinstance(min, DecomposedTensor) and not isinstance(max, DecomposedTensor):
@@ -236,7 +238,7 @@ def _clamp(func: Function, x: Any, min: Any = None, max: Any = None) -> Any:
     return x
 
 
-@rule("clamp_min", traits=_PIECES, short=_OF_ONE)
+@rule("clamp_min", traits=_PIECES, short=bounded)
 def _clamp_min(func: Function, x: Any, min: Any) -> Any:
     return torch.clamp(x, min=min)
 
@@ -368,7 +370,7 @@ def _remainder(func: Function, input: Any, other: Any) -> Any:
 _MAGNITUDE = law.TaggedRule.of("Pointwise")
 
 
-@rule("abs absolute __abs__", traits=_PIECES, short=_OF_ONE)
+@rule("abs absolute __abs__", traits=_PIECES, short=magnitude)
 def _abs(func: Function, x: Any) -> Any:
     """The magnitude of complex numbers is the length of their two parts."""
     if not x.value.is_complex():
@@ -382,9 +384,9 @@ def _abs(func: Function, x: Any) -> Any:
     return DecomposedTensor(value, base, components, x.labels, x.reverse)
 
 
-rule("amax")(_extremum_along(1))
-rule("amin")(_extremum_along(-1))
-rule("max")(_max_or_min(1))
-rule("min")(_max_or_min(-1))
+rule("amax", short=greatest(1, along=True))(_extremum_along(1))
+rule("amin", short=greatest(-1, along=True))(_extremum_along(-1))
+rule("max", short=greatest(1))(_max_or_min(1))
+rule("min", short=greatest(-1))(_max_or_min(-1))
 rule("maximum fmax", traits=_EACH, short=larger(1))(_pairwise(1))
 rule("minimum fmin", traits=_EACH, short=larger(-1))(_pairwise(-1))

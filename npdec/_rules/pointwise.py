@@ -20,6 +20,7 @@ from npdec._impl import (
 )
 from npdec._impl._by_elements import by_elements
 from npdec._impl.quotients_impl import of_quotient, of_rest
+from npdec._law import ordinary_pieces
 from npdec._law.law import TaggedRule
 from npdec._law.ordinary_logic import replaced
 from npdec._rules.rule import rule
@@ -61,10 +62,14 @@ for _names in (
     "tan",
     "atan arctan",
     "atanh arctanh",
+    "asinh arcsinh",
+    "acosh arccosh",
+    "asin arcsin",
+    "acos arccos",
 ):
     _pointwise(_names, Trait.HOLOMORPHIC, close=getattr(slopes_impl, _names.split()[0]))
 _pointwise("expm1", Trait.HOLOMORPHIC, close=slopes_impl.exp)
-_pointwise("asin acos arcsin arccos sinc asinh acosh arcsinh arccosh", Trait.HOLOMORPHIC)
+_pointwise("sinc", Trait.HOLOMORPHIC)
 _pointwise("erf erfc erfinv erfcx lgamma gammaln digamma psi i0 i0e i1 i1e ndtr ndtri log_ndtr logit")
 _pointwise("mvlgamma entr")
 rule("nan_to_num", short=replaced)(_OF_THE_FIRST)
@@ -96,7 +101,7 @@ def two_arguments(input: Pointwise, other: Pointwise, *args: Any, **kwargs: Any)
 def two_arguments_with_jumps(input: Stepwise, other: Stepwise, *args: Any, **kwargs: Any) -> Any: ...
 
 
-@rule(_interpolate.lines)
+@rule(_interpolate.lines, short=ordinary_pieces.interpolated)
 def interpolated(x: Pointwise, points: Any) -> Any: ...
 
 
@@ -112,6 +117,7 @@ def polygamma_method(input: Pointwise, n: int) -> Any: ...
 rule(elementwise_float_impl.nan_to_num, short=replaced)(TaggedRule(read_parameters(elementwise_float_impl.nan_to_num)))
 for _kernel, _means in (
     (elementwise_math_impl.sinc, {"traits": Trait.HOLOMORPHIC}),
+    (elementwise_math_impl.cbrt, {"close": slopes_impl.cbrt}),
     (elementwise_powers_impl.float_power, {"traits": Trait.HOLOMORPHIC, "rates": slopes_impl.rates_of_power}),
     (elementwise_math_impl.logaddexp2, {"mean": slopes_impl.mean_logaddexp2}),
 ):

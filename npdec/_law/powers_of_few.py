@@ -1,0 +1,104 @@
+"""The mean gradient of a power along the path of its base and its exponent, of one number on the host."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+
+from npdec._law.quadrature_error import evenness
+from npdec._law.quadrature_nodes import gauss_legendre
+
+__all__ = ["mean_power"]
+
+Means = tuple[float, float]
+_TEN, _TWELVE, _SIXTEEN = gauss_legendre(10), gauss_legendre(12), gauss_legendre(16)
+_MOST = 8  # panels, from which on torch finds the means sooner
+_WANTED = 1e-12 / 8  # as the quadrature in double precision, in which Python computes
+_EVEN, _EPS = evenness(torch.float64), torch.finfo(torch.float64).eps
+_LEAST = 2.0**-10  # exponents of less jump from zero before the least of numbers
+_TERMS = 40  # of the series, which has converged long before where its terms do not cancel
+
+
+def mean_power(x: float, y: float, r: float, s: float) -> Means | None:
+    """x ** y of a positive base: by nodes along the path, or along the logarithm of the base where that goes so far
+    that the path comes close to the singularity at zero."""
+    if not (x > 0.0 < r):
+        return _from_zero(x, y, r, s) if x >= 0.0 <= r and x != r else None
+    dx, dy, base = x - r, y - s, math.log(r)
+    ratio = x / r if x > r else r / x
+    nodes = _TEN if ratio < 2 else _TWELVE if ratio < 3.01 else _SIXTEEN  # the logarithm is singular at zero
+    long = ratio > 5
+    growth = math.log(x / r) if long else 0.0
+    pace = growth / dx if long else 0.0
+    start, end = r**s, x**y
+    before = start * (s * dx / r + base * dy)  # the rates of change at the ends
+    after = end * (y * dx / x + math.log(x) * dy)
+    if (dx or dy) and abs(before - after) <= 4 * _EVEN * max(abs(before), abs(after)):
+        return None  # its change does not tell whether the nodes are enough
+    first = second = 0.0
+    todo, count = [(0.0, 1.0, start, end)], 0
+    while todo:
+        a, b, low, high = todo.pop()
+        count += 1
+        if count > _MOST:
+            return None
+        length, of_base, of_exponent = b - a, 0.0, 0.0
+        if long:
+            for node, weight in nodes:
+                log = growth * (a + length * node)
+                u = r * math.exp(log)
+                v, log = s + (u - r) / dx * dy, base + log
+                p = weight * math.exp(v * log)
+                of_base += p * v
+                of_exponent += p * u * log
+            of_base, of_exponent = length * pace * of_base, length * pace * of_exponent
+        else:
+            for node, weight in nodes:
+                t = a + length * node
+                u, v = r + t * dx, s + t * dy
+                p = weight * u**v
+                of_base += p * v / u
+                of_exponent += p * math.log(u)
+            of_base, of_exponent = length * of_base, length * of_exponent
+        by_x, by_y = of_base * dx, of_exponent * dy
+        error = abs(high - low - by_x - by_y)
+        if error <= max(_WANTED * max(abs(low), abs(high)), 16 * _EPS * (abs(by_x) + abs(by_y))):
+            first, second = first + of_base, second + of_exponent
+        else:
+            middle = (a + b) / 2
+            u = r * math.exp(growth * middle) if long else r + middle * dx
+            v = s + ((u - r) / dx if long else middle) * dy
+            between = u**v
+            todo += [(a, middle, low, between), (middle, b, between, high)]
+    return first, second
+
+
+def _from_zero(x: float, y: float, r: float, s: float) -> Means | None:
+    """The same where the base is zero at one end: u = b t, v = v0 + d t, seen from there.
+
+    By the exponent it is the integral of u ** v log u = b ** v0 Σ d^k / k! t^(v0 + k) (log b t)^(k + 1), term by term;
+    by the base it is the rest of the change."""
+    end, v0, d = (x, s, y - s) if r == 0.0 else (r, y, s - y)
+    if not end > 0.0 or not (v0 == 0.0 or v0 >= _LEAST):
+        return None
+    log = math.log(end)
+    scale, total, gross, factor = end**v0, 0.0, 0.0, 1.0
+    for k in range(_TERMS):
+        # The integral of t^a (log b t)^n, by that of one power of the logarithm less.
+        a, part, power = v0 + k + 1, 1 / (v0 + k + 1), 1.0
+        for n in range(1, k + 2):
+            power *= log
+            part = (power - n * part) / a
+        term = factor * part
+        total, gross = total + term, gross + abs(term)
+        factor *= d / (k + 1)
+        if abs(term) <= _EPS * abs(total) / 4 or not factor:
+            break
+    else:
+        return None
+    change, by_exponent = x**y - r**s, scale * total
+    moved = by_exponent * (y - s)
+    if _EPS * scale * gross * abs(y - s) > _WANTED * (abs(change) + abs(moved)):
+        return None  # the terms have cancelled
+    return (change - moved) / (x - r), by_exponent
