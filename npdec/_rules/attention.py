@@ -140,8 +140,9 @@ class _Attention:
             if frozen:
                 return
             if components[2] is not None:
-                self.weights = at_value / 2 + _weights(ends[1], masked) / 2
-            q, k, v = (a if c is None else a / 2 + b / 2 for a, b, c in zip(x, r, components[:3], strict=True))
+                self.weights = torch.add(at_value / 2, _weights(ends[1], masked), alpha=0.5)
+            factors = zip(x, r, components[:3], strict=True)
+            q, k, v = (a if c is None else torch.add(a / 2, b, alpha=0.5) for a, b, c in factors)
             # A copy of values that are no mean: they may be written to before gradients go back.
             self.q, self.k, self.v = q * scale, k * scale, v.clone() if reverse and components[2] is None else v
             count = next(len(c) for c in components if c is not None)

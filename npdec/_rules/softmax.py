@@ -68,6 +68,13 @@ class SoftPath:
 
     def __init__(self, name: str, x: torch.Tensor, r: torch.Tensor, count: int, empty_is_zero: bool = False) -> None:
         dtype, blind = x.dtype, tracing() or mapped()
+        self.dtype, self.empty = dtype, None
+        if not blind and dtype is torch.float32 and self._is_short(x, r):
+            if empty_is_zero:
+                self.empty = _empty(r)
+            with torch.no_grad():
+                self.pieces = self._plan(name, count)
+            return
         ends = torch.stack((x, r)).double()  # p knows no shift, and less their tops the points keep their digits
         tops = ends.detach().amax(-1, keepdim=True)
         x, r = (ends - tops).unbind()
@@ -77,12 +84,23 @@ class SoftPath:
             x, r = (ends - torch.where(torch.isfinite(tops), tops, 0)).unbind()
             d = path_step(x, r)
             longest = math.nan if blind else float(_lengths(d).amax())
-        self.r, self.d, self.dtype, self.longest = r, d, dtype, longest
-        self.empty = _empty(r) if empty_is_zero else None
+        self.r, self.d, self.longest = r, d, longest
+        if empty_is_zero:
+            self.empty = _empty(r)
         if blind or dtype is torch.float64 or not longest > _LONG:
             self.r, self.d = r.to(dtype), d.to(dtype)
         with torch.no_grad():
             self.pieces = self._plan(name, count)
+
+    def _is_short(self, x: torch.Tensor, r: torch.Tensor) -> bool:
+        """Whether no row is of a large range, or of one that is not finite: single precision is enough for others, and
+        equal rows are looked at once."""
+        low = r if r.stride(0) or not len(r) else r[:1]
+        low = low - low.detach().amax(-1, keepdim=True)
+        d = x - x.detach().amax(-1, keepdim=True) - low
+        self.longest = float(_lengths(d).amax())
+        self.r, self.d = low.expand(x.shape), d
+        return self.longest <= _LONG
 
     def _rule(self, n: int) -> tuple[torch.Tensor, torch.Tensor]:
         times, weights = torch.tensor(gauss_legendre(n), dtype=self.r.dtype, device=self.r.device).unbind(1)
