@@ -17,7 +17,7 @@ from npdec._law.quadrature_nodes import gauss_legendre
 from npdec._torch.functorch import is_transformed
 from npdec._torch.tracing import tracing
 
-__all__ = ["digits_of", "few_nodes", "in_blocks", "of_rows"]
+__all__ = ["digits_of", "few_nodes", "in_blocks", "of_rows", "passed"]
 
 Function = Callable[..., Any]
 _FEW = 8  # nodes that all rows may have
@@ -129,21 +129,34 @@ def in_blocks(
     made, nodes = torch.empty_like(components), list(zip(times.tolist(), weights.tolist(), strict=True))
     step = max(1, _BLOCK // r.shape[1])
     for i in range(0, len(r), step):
-        low, moved, c = r[i : i + step], d[i : i + step], components[0, i : i + step]
-        place = torch.add(low, moved, alpha=0.5).argmax(-1, keepdim=True)
-        c = c - c.gather(-1, place)  # what is the same for a whole row vanishes exactly
-        total = across = None
-        for time, weight in nodes:
-            p = torch.softmax(torch.add(low, moved, alpha=time), -1)
-            if empty is not None:
-                p.masked_fill_(empty[i : i + step], 0)
-            product = p * c
-            share = product.sum(-1, keepdim=True).mul_(weight)
-            if total is None or across is None:
-                total, across = product.mul_(weight), p.mul_(share)
-            else:
-                total.add_(product, alpha=weight)
-                across.addcmul_(p, share)
-        assert total is not None
-        torch.sub(total, across, out=made[0, i : i + step])
+        block = slice(i, i + step)
+        passed(r[block], d[block], components[0, block], nodes, made[0, block], None if empty is None else empty[block])
     return made
+
+
+def passed(
+    r: torch.Tensor,
+    d: torch.Tensor,
+    c: torch.Tensor,
+    nodes: Sequence[tuple[float, float]],
+    out: torch.Tensor,
+    empty: torch.Tensor | None = None,
+) -> torch.Tensor:
+    """∫ p (c − p·c) dt of rows (R, n), node by node, put where it is told."""
+    place = torch.add(r, d, alpha=0.5).argmax(-1, keepdim=True)
+    c = c - c.gather(-1, place)  # what is the same for a whole row vanishes exactly
+    total = across = None
+    for time, weight in nodes:
+        p = torch.softmax(torch.add(r, d, alpha=time), -1)
+        if empty is not None:
+            p.masked_fill_(empty, 0)
+        product = p * c
+        share = product.sum(-1, keepdim=True).mul_(weight)
+        if total is None or across is None:
+            total, across = product.mul_(weight), p.mul_(share)
+        else:
+            total.add_(product, alpha=weight)
+            across.addcmul_(p, share)
+    assert total is not None
+    assert across is not None
+    return torch.sub(total, across, out=out)
