@@ -43,8 +43,12 @@ def of_the_residuals(call: Call, value: Any) -> Any:
     if made is not None:
         return made.expand(value.shape)
     equal = call.traits & Trait.SELECT and len(residuals) == 1 and first.numel() and not any(first.stride())
-    if equal and isinstance(value, torch.Tensor) and not shares_memory(value, call.tensors[0].value):
+    apart = isinstance(value, torch.Tensor) and not shares_memory(value, call.tensors[0].value)
+    if equal and apart:
         return first.as_strided((), (), first.storage_offset()).clone().expand(value.shape)
+    if call.traits & Trait.CAST and len(residuals) == 1 and apart and value.shape == first.shape:
+        copied = call(first[tuple([slice(None) if stride else slice(1) for stride in first.stride()])])
+        return (copied.clone() if shares_memory(copied, first) else copied).expand(value.shape)
     if call.traits & Trait.RESHAPE and len(residuals) == 1 and value.numel() == first.numel():
         return first.reshape(value.shape).to(value.dtype)
     return call(*residuals) if call.traits & Trait.STRIDED else call(*map(materialised_residual, call.tensors))

@@ -15,7 +15,7 @@ from npdec._torch.tracing import tracing
 
 __all__ = [
     "carried", "derived_twice", "freed", "graft", "guarded", "uses_vjp", "no_graph", "overwritten", "by_vjp",
-    "read_only", "scaled", "stand_in",
+    "read_only", "scaled", "several_by_vjp", "stand_in",
 ]  # fmt: skip
 
 
@@ -133,6 +133,25 @@ class _ByVJP(torch.autograd.Function):
         return (None, None, None, None, *(found if isinstance(found, tuple) else (found,)))
 
 
+class _SeveralByVJP(torch.autograd.Function):
+    """The same for several tensors, of which some may have no gradient."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, made: list[torch.Tensor], vjp: Any, held: Sequence[torch.Tensor], *carriers: torch.Tensor
+    ) -> tuple[torch.Tensor, ...]:
+        ctx.vjp = vjp
+        ctx.save_for_backward(*held)
+        ctx.set_materialize_grads(False)
+        return tuple(made)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        if torch.is_grad_enabled():
+            raise NotImplementedError("the multipliers of reverse mode are constants: they have no derivatives")
+        return (None, None, None, *ctx.vjp(grads, *ctx.saved_tensors))
+
+
 class _Symmetric(torch.autograd.Function):
     """A linear function that is its own transpose, of which a graph keeps nothing."""
 
@@ -174,6 +193,19 @@ def by_vjp(
     made = value.detach() - base.detach() if difference is None else difference
     carriers = (components,) if isinstance(components, torch.Tensor) else components
     return _apply(_ByVJP, [made.unsqueeze_(0)], vjp, held, symmetric and derived_twice.get(), *carriers)
+
+
+def several_by_vjp(
+    values: Sequence[torch.Tensor],
+    bases: Sequence[torch.Tensor],
+    components: Sequence[torch.Tensor],
+    vjp: Callable[..., Any],
+    held: Sequence[torch.Tensor] = (),
+) -> Sequence[torch.Tensor]:
+    """The components of several results of one function: `vjp` takes the sequence of their gradients, None for those
+    that have none, and what is `held`, to a sequence of those of the arguments."""
+    made = [torch.sub(value.detach(), base.detach()).unsqueeze_(0) for value, base in zip(values, bases, strict=True)]
+    return tuple(_apply(_SeveralByVJP, made, vjp, held, *components))
 
 
 def scaled(multiplier: torch.Tensor) -> Callable[[torch.Tensor], torch.Tensor]:

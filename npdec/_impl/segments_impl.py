@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import torch
 
-__all__ = ["Jacobian", "mean_direction", "mean_jacobian", "mean_jacobian_beside", "unit_segments"]
+__all__ = ["Jacobian", "mean_direction", "mean_jacobian", "mean_jacobian_beside", "of_sums", "unit_segments"]
 
 _SHORT = 1 / 16  # |d|² / s0²: the nearest pole is at |t| ≥ 4, and eight nodes leave 14 ** -16
 _CLEAR = 1 / 16  # q0 / s0²: r and d are independent enough for sums of their multiples to keep their digits
@@ -161,7 +161,7 @@ def mean_jacobian(u: torch.Tensor, floor: float, centred: bool = False) -> Jacob
     if _blind():
         return _jacobian_across(u[..., 0, :], u[..., 1, :], floor, centred)
     rr, rd, _, dd = (u @ u.mT).flatten(-2).split(1, -1)
-    made = _of_sums(rr + floor, rd, dd)
+    made = of_sums(rr + floor, rd, dd)
     if made is None:
         return _jacobian_across(u[..., 0, :], u[..., 1, :], floor, centred)
     diagonal, *matrix = made
@@ -173,7 +173,7 @@ def mean_jacobian_beside(
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, list[torch.Tensor], torch.Tensor | None]:
     """The same for rows d (…, m) from r, which broadcasts to them and is computed with where it lies: the diagonal, the
     two rows of V, the three numbers of W, each (…, 1), and the depth."""
-    made = _of_sums(_dot(r, r) + floor, _dot(r, d), _dot(d, d))
+    made = of_sums(_dot(r, r) + floor, _dot(r, d), _dot(d, d))
     if made is not None:
         return made[0], r, d, made[1:], None
     diagonal, basis, matrix, depth = _jacobian_across(r.expand(d.shape), d, floor, centred)
@@ -182,7 +182,7 @@ def mean_jacobian_beside(
     return diagonal, first, second, [w00, w01, w11], depth
 
 
-def _of_sums(rr: torch.Tensor, rd: torch.Tensor, dd: torch.Tensor) -> list[torch.Tensor] | None:
+def of_sums(rr: torch.Tensor, rd: torch.Tensor, dd: torch.Tensor) -> list[torch.Tensor] | None:
     """∫ 1/s, and ∫ (1, t, t²) / s³, by |r|² + floor, r·d and |d|²; None where a path comes near the origin."""
     short = dd <= _SHORT * rr
     some_short, some_long = _kinds(short)

@@ -6,21 +6,22 @@ and an interrupt leaves nothing switched."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
 
 from npdec._decomposed.aliasing import link
-from npdec._decomposed.axes import narrowed
+from npdec._decomposed.axes import narrowed, row_by_row
 from npdec._decomposed.reverse_graph import by_vjp, stand_in, uses_vjp
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._law.ordinary_slopes import ordinary_slope
 
-__all__ = ["is_ordinary", "layer", "made_of", "of_one", "pointwise"]
+__all__ = ["convolution", "is_ordinary", "layer", "made_of", "of_one", "pointwise"]
 
 Function = Callable[..., Any]
 _as_subclass = torch.Tensor.as_subclass
+_OPTIONS = frozenset({int, tuple, list, str})  # strides and their like
 _FEW = 2**18  # elements, up to which torch has computed a product before Python has made a node for one that is not
 
 
@@ -63,6 +64,31 @@ def layer(func: Function, x: DecomposedTensor, weight: torch.Tensor, bias: torch
     on_graph = func(stand_in(x.value, x.components), weight, bias)
     residual = func(row, weight, bias).expand(on_graph.shape)
     return made_of(on_graph.detach(), residual, torch.sub(on_graph, residual).unsqueeze(0), x)
+
+
+def convolution(func: Function, args: Sequence[Any]) -> Any:
+    """Of a batch, with a constant weight and bias."""
+    if not 2 <= len(args) <= 7 or not is_ordinary(args[0]):
+        return NotImplemented
+    x, weight, *rest = args
+    bias = rest[0] if rest else None
+    if not _is_constant(weight, x) or not (bias is None or _is_constant(bias, x)) or weight.ndim != x.value.ndim:
+        return NotImplemented
+    given = (weight.detach(), None if bias is None else bias.detach(), *rest[1:])
+    if not all(type(item) in _OPTIONS for item in rest[1:]):
+        return NotImplemented
+    on_graph = func(stand_in(x.value, x.components), *given)
+    residual = row_by_row(lambda row: func(row, *given), x.residual, 1)
+    return made_of(on_graph.detach(), residual, torch.sub(on_graph, residual).unsqueeze(0), x)
+
+
+def _is_constant(t: Any, like: DecomposedTensor) -> bool:
+    return (
+        type(t) in (torch.Tensor, torch.nn.Parameter)
+        and t.dtype is like.value.dtype
+        and t.layout is torch.strided
+        and not (t.is_meta or t.is_inference())
+    )
 
 
 def of_one(x: DecomposedTensor, value: torch.Tensor, residual: torch.Tensor, front: Function) -> Any:

@@ -20,6 +20,7 @@ from npdec._decomposed.settings import settings
 from npdec._decomposed.tensor import DecomposedTensor, align, is_broadcast
 from npdec._impl._util import working_dtype
 from npdec._law.overrides_scope import scope
+from npdec._rules.attention_reverse import Heads
 from npdec._rules.by_formula import same_draws, value_of, with_numbers
 from npdec._rules.rule import rule
 from npdec._rules.softmax import SoftPath
@@ -70,10 +71,16 @@ def _attention(
     if not found.numel() or not labels:
         nothing = found.new_zeros((len(labels), *found.shape))
         return DecomposedTensor(found, found.clone() if residual is None else residual, nothing, labels, reverse)
-    step = _Attention(values, residuals, components, is_causal, scale, enable_gqa, reverse, frozen)
     if residual is not None and uses_vjp(reverse) and all(part.dtype is found.dtype for part in parts):
         carriers = [c for c in components if c is not None]
-        return DecomposedTensor(found, residual, by_vjp(found, residual, carriers, step.vjp), labels, True)
+        held: list[torch.Tensor] = []
+        if components[3] is None and not enable_gqa and Heads.serve(values, residuals, is_causal):
+            vjp: Function = Heads(values, is_causal, scale, [c is not None for c in components[:3]]).vjp
+            held = [t.detach() for t in (*values[:3], *residuals[:3], attn_mask) if t is not None]
+        else:
+            vjp = _Attention(values, residuals, components, is_causal, scale, enable_gqa, True, frozen).vjp
+        return DecomposedTensor(found, residual, by_vjp(found, residual, carriers, vjp, held=held), labels, True)
+    step = _Attention(values, residuals, components, is_causal, scale, enable_gqa, reverse, frozen)
     if residual is None:
         residual = step.frozen_residual().to(found.dtype)
     made = step.contributions(len(labels))
@@ -140,8 +147,9 @@ class _Attention:
             if frozen:
                 return
             if components[2] is not None:
-                self.weights = at_value / 2 + _weights(ends[1], masked) / 2
-            q, k, v = (a if c is None else a / 2 + b / 2 for a, b, c in zip(x, r, components[:3], strict=True))
+                self.weights = torch.add(at_value / 2, _weights(ends[1], masked), alpha=0.5)
+            factors = zip(x, r, components[:3], strict=True)
+            q, k, v = (a if c is None else torch.add(a / 2, b, alpha=0.5) for a, b, c in factors)
             # A copy of values that are no mean: they may be written to before gradients go back.
             self.q, self.k, self.v = q * scale, k * scale, v.clone() if reverse and components[2] is None else v
             count = next(len(c) for c in components if c is not None)

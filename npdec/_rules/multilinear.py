@@ -12,7 +12,7 @@ import torch.nn.functional as F
 from npdec._core.signatures import read_parameters
 from npdec._core.tags import Linear, Multilinear
 from npdec._decomposed.registry import Trait
-from npdec._law import ordinary_pairs
+from npdec._law import ordinary_pairs, ordinary_reverse
 from npdec._law.discrete import as_numbers
 from npdec._law.law import TaggedRule
 from npdec._rules.rule import rule
@@ -66,7 +66,7 @@ def linear(input: Multilinear, weight: Multilinear, bias: Linear | None = None) 
 def bilinear(input1: Multilinear, input2: Multilinear, weight: Multilinear, bias: Linear | None = None) -> Any: ...
 
 
-@rule("conv1d conv2d conv3d", traits=Trait.CONV)
+@rule("conv1d conv2d conv3d", traits=Trait.CONV, short=ordinary_reverse.convolution)
 @rule("convolution", F.conv_transpose1d, F.conv_transpose2d, F.conv_transpose3d)
 def convolution(
     input: Multilinear, weight: Multilinear, bias: Linear | None = None, *args: Any, **kwargs: Any

@@ -23,7 +23,7 @@ from npdec._decomposed.size_warnings import half_of_digits
 from npdec._decomposed.tensor import DecomposedTensor, align
 from npdec._impl import _util
 from npdec._impl._util import single, working_dtype
-from npdec._impl.segments_impl import mean_jacobian, mean_jacobian_beside
+from npdec._impl.segments_impl import mean_jacobian, mean_jacobian_beside, of_sums
 from npdec._torch.functorch import is_transformed, mapped
 from npdec._torch.tracing import tracing
 from npdec.exceptions import DecompositionWarning
@@ -32,6 +32,7 @@ __all__ = ["apply_operator"]
 
 Function = Callable[..., Any]
 _SMALL = 2**14
+_BLOCK = 2**15  # elements
 
 
 class _Path(NamedTuple):
@@ -150,23 +151,46 @@ def _vjp(
     if scale is None:
         scale, spans, numbers = _directions(layer, x, dtype)
     diagonal = scale.to(dtype)
+    if weight is not None and layer.scale is not None:  # which stands where the weight does
+        diagonal, weight = diagonal * weight.reshape(layer.weight_shape), None
     wide = None
     if weight is not None:  # a copy: it may be written to before gradients go back
         wide = layer.rows(weight.clone().reshape(layer.weight_shape).expand(x.value.shape), 0)
 
+    def of_rows(rows: torch.Tensor, of: Callable[[torch.Tensor], torch.Tensor], out: torch.Tensor | None) -> Any:
+        """Of some rows, of which `of` takes what is beside all."""
+        rows = rows if wide is None else rows * of(wide)
+        made = rows * of(diagonal)
+        if spans:
+            here = [of(span) for span in spans]
+            first, second = [_dots(rows, span) for span in here]
+            for span, a, b in zip(here, numbers[:2], numbers[1:], strict=True):
+                made.addcmul_(span, torch.addcmul(of(a) * first, of(b), second), value=-1)
+        return torch.sub(made, made.mean(-1, keepdim=True), out=out) if layer.centred else made
+
     def vjp(grad: torch.Tensor) -> torch.Tensor:
         rows = layer.rows(grad, 1).to(dtype)
-        rows = rows if wide is None else rows * wide
-        made = rows * diagonal
-        if spans:
-            first, second = [(rows * span).sum(-1, keepdim=True) for span in spans]
-            for span, a, b in zip(spans, numbers[:2], numbers[1:], strict=True):
-                made.addcmul_(span, torch.addcmul(a * first, b, second), value=-1)
-        if layer.centred:
-            made = made.sub_(made.mean(-1, keepdim=True))
+        step = _step(rows[0])
+        if not spans or not layer.centred or step >= rows.shape[1]:
+            made = of_rows(rows, lambda t: t, None)
+        else:  # what lies together stays where the processor finds it again
+            made = torch.empty_like(rows)
+            for i in range(0, rows.shape[1], step):
+                part = slice(i, i + step)
+                of_rows(rows[:, part], lambda t: t[part] if len(t) > 1 else t, made[:, part])  # noqa: B023
         return layer.shaped(made, 1).to(grad.dtype)
 
     return vjp
+
+
+def _dots(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    """The products of rows, (…, 1)."""
+    return (a * b).sum(-1, keepdim=True)
+
+
+def _step(rows: torch.Tensor) -> int:
+    """How many of the first axis are looked at together."""
+    return max(1, _BLOCK * len(rows) // max(1, rows.numel()))
 
 
 def _directions(
@@ -174,14 +198,38 @@ def _directions(
 ) -> tuple[torch.Tensor, list[torch.Tensor], list[torch.Tensor]]:
     """The mean derivative of the normalised elements as `_jacobian` gives it, where no graph is made: the diagonal, the
     two rows of V and the three numbers of W. Baselines that several rows have in common are looked at once."""
-    low, moved = layer.rows(x.residual, 0), layer.rows(single(x.value) - single(x.residual), 0)
-    low, moved, m = narrowed(low, low.ndim - 1).double(), moved.double(), moved.shape[-1]
-    if layer.centred:
-        low, moved = _centred(low), moved.sub_(moved.mean(-1, keepdim=True))
-    diagonal, *spans, numbers, depth = mean_jacobian_beside(low, moved, m * layer.eps, layer.centred)
+    value, residual = layer.rows(x.value, 0), layer.rows(x.residual, 0)
+    low, m = narrowed(residual, residual.ndim - 1).double(), value.shape[-1]
+    floor, root = m * layer.eps, math.sqrt(m)
+    low = _centred(low) if layer.centred else low
+    step = _step(value) if value.ndim > 1 else 1
+    if value.ndim < 2 or step >= len(value):
+        moved = _moved(layer, value, residual)
+        diagonal, *spans, numbers, depth = mean_jacobian_beside(low, moved, floor, layer.centred)
+    else:
+        made = value.new_empty(value.shape, dtype=dtype)
+        sums: list[tuple[torch.Tensor, torch.Tensor]] = []
+        for i in range(0, len(value), step):
+            part = slice(i, i + step)
+            moved = _moved(layer, value[part], residual[part])
+            made[part] = moved
+            here = low if len(low) == 1 else low[part]
+            sums.append((_dots(moved, here), _dots(moved, moved)))
+        rd, dd = (torch.cat(parts) for parts in zip(*sums, strict=True))
+        found = of_sums((low * low).sum(-1, keepdim=True) + floor, rd, dd)
+        if found is None:
+            moved = _moved(layer, value, residual)
+            diagonal, *spans, numbers, depth = mean_jacobian_beside(low, moved, floor, layer.centred)
+        else:
+            (diagonal, *numbers), spans, depth = found, [low, made], None
     _warn_of_poles(layer.name, depth, x)
-    root = math.sqrt(m)
     return diagonal * root, [span.to(dtype) for span in spans], [(number * root).to(dtype) for number in numbers]
+
+
+def _moved(layer: Layer, value: torch.Tensor, residual: torch.Tensor) -> torch.Tensor:
+    """How far the elements of some rows move."""
+    moved = (single(value) - single(residual)).double()
+    return moved.sub_(moved.mean(-1, keepdim=True)) if layer.centred else moved
 
 
 def _frozen_scale(layer: Layer, x: DecomposedTensor) -> torch.Tensor | None:

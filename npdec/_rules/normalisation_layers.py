@@ -76,11 +76,11 @@ def _group_norm(
     if len(shape) < 2:
         return call(x.value, value_of(weight), value_of(bias))  # raises
 
-    def rows(t: torch.Tensor, lead: int) -> torch.Tensor:
-        return t.reshape((*t.shape[:lead], shape[0], num_groups, -1))
+    def rows(t: torch.Tensor, lead: int) -> torch.Tensor:  # of all examples, or of blocks of them
+        return t.reshape((*t.shape[: t.ndim - len(shape) + 1], num_groups, -1))
 
     def shaped(t: torch.Tensor, lead: int) -> torch.Tensor:
-        return t.reshape((*t.shape[:lead], *shape))
+        return t.reshape((*t.shape[:-2], *shape[1:]))
 
     layer = Layer("group_norm", call, call, rows, shaped, _channels(shape), eps, True, 1)
     return normalise(layer, x, weight, bias)

@@ -15,6 +15,7 @@ import torch.nn.functional as F
 from npdec._decomposed.registry import Answer
 from npdec._rules.by_formula import by_formula, own_numbers, same_draws, value_of, with_numbers
 from npdec._rules.recurrent_multipliers import in_closed_form, walk
+from npdec._rules.recurrent_reverse import network as in_reverse
 from npdec._rules.rule import rule
 
 Function = Callable[..., Any]
@@ -134,14 +135,21 @@ def _network(kind: str) -> Function:
             data, hx, params, *options = args
             names.append("batch_first")
         settings = dict(zip(names, options, strict=False)) | kwargs
+        hidden = (hx,) if isinstance(hx, torch.Tensor) else tuple(hx)
+        dropping = bool(settings["dropout"]) and settings["train"] and settings["num_layers"] > 1
+        made = (
+            None
+            if dropping
+            else in_reverse(kind, func, data, batch_sizes if packed else None, hidden, params, settings)
+        )
+        if made is not None:
+            return made
         if not packed:
             batch_first = settings["batch_first"]
             x = data.transpose(0, 1) if batch_first else data
             steps, batch = x.shape[:2]
             sizes = [batch] * steps
             data = x.flatten(0, 1)
-        dropping = bool(settings["dropout"]) and settings["train"] and settings["num_layers"] > 1
-        hidden = (hx,) if isinstance(hx, torch.Tensor) else tuple(hx)
         width = hidden[0].shape[-1] * (2 if settings["bidirectional"] else 1)
         shape = [len(data)] if packed else [steps, batch]
         device = value_of(data).device

@@ -24,7 +24,7 @@ from npdec._law.secant import secant
 from npdec._torch.functorch import mapped
 from npdec._torch.tracing import tracing
 
-__all__ = ["in_closed_form", "walk"]
+__all__ = ["Unfit", "in_closed_form", "slope_of_step", "steps_are_ordinary", "walk"]
 
 Function = Callable[..., Any]
 State = tuple[Any, ...]
@@ -68,7 +68,7 @@ class _Form(NamedTuple):
     move: Callable[[torch.Tensor, Tensors, Sequence[Any], Tensors], Tensors]
 
 
-class _Unfit(Exception):
+class Unfit(Exception):
     """A slope is not a number that components are multiplied with."""
 
 
@@ -78,9 +78,13 @@ def _middle(both: torch.Tensor) -> torch.Tensor:
 
 
 def _slope(f: Function, before: torch.Tensor, after: torch.Tensor) -> torch.Tensor:
-    found = secant(Known(f), before[:, :1], before[:, 1:], after[:, :1], after[:, 1:])
+    return slope_of_step(f, before[:, :1], before[:, 1:], after[:, :1], after[:, 1:])
+
+
+def slope_of_step(f: Function, x: torch.Tensor, r: torch.Tensor, fx: torch.Tensor, fr: torch.Tensor) -> torch.Tensor:
+    found = secant(Known(f), x, r, fx, fr)
     if found.extreme is not None or found.singular is not None:
-        raise _Unfit
+        raise Unfit
     return found.multiplier
 
 
@@ -195,7 +199,7 @@ _FORMS: dict[str, _Form] = {
 # -- a sequence --------------------------------------------------------------------------------------------------------
 
 
-def _serves(data: Any, state: State, weights: Sequence[Any], reverse: bool) -> bool:
+def steps_are_ordinary(data: Any, state: State, weights: Sequence[Any], reverse: bool) -> bool:
     """Whether the steps are those of the law itself: no weight is decomposed, no other rule chosen or registered."""
     if tracing() or mapped() or scope() is not None or not len(data):
         return False
@@ -222,7 +226,7 @@ def in_closed_form(
 
     `into` is the weight and bias by which data go into the gates, `weights` those by which the state does."""
     given = [t for t in (data, *state) if isinstance(t, DecomposedTensor)]
-    if not given or not _serves(data, state, (*into, *weights), given[0].reverse):
+    if not given or not steps_are_ordinary(data, state, (*into, *weights), given[0].reverse):
         return None
     form, reverse = _FORMS[kind], given[0].reverse
     with no_graph(reverse):
@@ -290,6 +294,6 @@ def _multipliers(
     outputs, last = walk(step, sizes, state, backward)
     try:
         made = form.multipliers(*[torch.cat(parts) for parts in zip(*kept, strict=True)])
-    except _Unfit:
+    except Unfit:
         return None
     return (torch.cat(outputs), last), made

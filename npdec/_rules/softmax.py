@@ -34,6 +34,7 @@ from npdec._law.quadrature_nodes import gauss_legendre
 from npdec._rules.normalisation import apply_operator
 from npdec._rules.rule import rule
 from npdec._rules.softmax_of_few import digits_of, few_nodes, in_blocks, of_rows
+from npdec._rules.softmax_rows import averaged, dots, relative, rows_of, shaped
 from npdec._torch.functorch import mapped
 from npdec._torch.tracing import tracing
 from npdec.exceptions import DecompositionWarning
@@ -68,6 +69,13 @@ class SoftPath:
 
     def __init__(self, name: str, x: torch.Tensor, r: torch.Tensor, count: int, empty_is_zero: bool = False) -> None:
         dtype, blind = x.dtype, tracing() or mapped()
+        self.dtype, self.empty = dtype, None
+        if not blind and dtype is torch.float32 and self._is_short(x, r):
+            if empty_is_zero:
+                self.empty = _empty(r)
+            with torch.no_grad():
+                self.pieces = self._plan(name, count)
+            return
         ends = torch.stack((x, r)).double()  # p knows no shift, and less their tops the points keep their digits
         tops = ends.detach().amax(-1, keepdim=True)
         x, r = (ends - tops).unbind()
@@ -77,12 +85,23 @@ class SoftPath:
             x, r = (ends - torch.where(torch.isfinite(tops), tops, 0)).unbind()
             d = path_step(x, r)
             longest = math.nan if blind else float(_lengths(d).amax())
-        self.r, self.d, self.dtype, self.longest = r, d, dtype, longest
-        self.empty = _empty(r) if empty_is_zero else None
+        self.r, self.d, self.longest = r, d, longest
+        if empty_is_zero:
+            self.empty = _empty(r)
         if blind or dtype is torch.float64 or not longest > _LONG:
             self.r, self.d = r.to(dtype), d.to(dtype)
         with torch.no_grad():
             self.pieces = self._plan(name, count)
+
+    def _is_short(self, x: torch.Tensor, r: torch.Tensor) -> bool:
+        """Whether no row is of a large range, or of one that is not finite: single precision is enough for others, and
+        equal rows are looked at once."""
+        low = r if r.stride(0) or not len(r) else r[:1]
+        low = low - low.detach().amax(-1, keepdim=True)
+        d = x - x.detach().amax(-1, keepdim=True) - low
+        self.longest = float(_lengths(d).amax())
+        self.r, self.d = low.expand(x.shape), d
+        return self.longest <= _LONG
 
     def _rule(self, n: int) -> tuple[torch.Tensor, torch.Tensor]:
         times, weights = torch.tensor(gauss_legendre(n), dtype=self.r.dtype, device=self.r.device).unbind(1)
@@ -206,7 +225,7 @@ class SoftPath:
             count = len(self.r) if rows is None else len(rows)
             step = max(1, _BLOCK // max(1, count * self.r.shape[1]))
             for i in range(0, times.shape[-1], step):
-                part = _averaged(weights[..., i : i + step], self._weights(rows, times[..., i : i + step]))
+                part = averaged(weights[..., i : i + step], self._weights(rows, times[..., i : i + step]))
                 if rows is not None:
                     part = torch.zeros_like(self.r).index_add_(0, rows, part)
                 total = part if total is None else total + part
@@ -222,13 +241,13 @@ class SoftPath:
         mean: torch.Tensor | None = None
         for rows, times, weights in self.pieces:
             basis = self._weights(rows, times)
-            part = _averaged(weights, basis)
+            part = averaged(weights, basis)
             part = part if rows is None else torch.zeros_like(self.r).index_add_(0, rows, part)
             mean = part if mean is None else mean + part
             found.append((rows, basis, weights.unsqueeze(-1)))
         assert mean is not None
         mean = mean.to(self.dtype)
-        components, _ = _relative(components, mean)
+        components, _ = relative(components, mean)
         n, nodes = self.r.shape[1], sum(p.times.shape[-1] for p in self.pieces)
         if n <= nodes and len(self.r) * n * n <= max(components.numel(), _BLOCK):
             matrix = self.r.new_zeros((len(self.r), n, n))
@@ -249,11 +268,6 @@ class SoftPath:
         return made
 
 
-def _averaged(weights: torch.Tensor, p: torch.Tensor) -> torch.Tensor:
-    """Σ over the nodes of weights (N,) or (R, N) times p (R, N, n)."""
-    return torch.bmm(weights.expand(p.shape[:2]).contiguous().unsqueeze(1), p).squeeze(1)
-
-
 def _empty(scores: torch.Tensor) -> torch.Tensor | None:
     """The rows of which all is masked, (R, 1); None if there is none."""
     empty = scores.amax(-1, keepdim=True) == -torch.inf
@@ -266,45 +280,19 @@ def _lengths(d: torch.Tensor) -> torch.Tensor:
     return d.amax(-1) - d.amin(-1)
 
 
-def _relative(components: torch.Tensor, mean: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Components less their number at the heaviest place of each row, and that number: what is the same for a whole
-    row vanishes exactly."""
-    place = mean.detach().argmax(-1, keepdim=True)
-    top = components.gather(-1, place.expand(len(components), *place.shape))
-    return components - top, top
-
-
 # -- the functions -----------------------------------------------------------------------------------------------------
-
-
-def _rows(t: torch.Tensor, axes: Sequence[int], lead: int) -> torch.Tensor:
-    """The axes last and as one, the others as one: (R, n), with `lead` leading axes."""
-    if len(axes) == 1 and axes[0] + lead == t.ndim - 1:  # where they lie so
-        return t.reshape((*t.shape[:lead], -1, t.shape[-1]))
-    axes = [a + lead for a in axes]
-    kept = [a for a in range(lead, t.ndim) if a not in axes]
-    n = math.prod([t.shape[a] for a in axes])
-    return t.permute((*range(lead), *kept, *axes)).reshape((*t.shape[:lead], -1, n))
-
-
-def _shaped(rows: torch.Tensor, axes: Sequence[int], shape: torch.Size) -> torch.Tensor:
-    """Rows (C, R, n) along one axis at most as (C, *shape)."""
-    if not axes or axes[0] == len(shape) - 1:
-        return rows.reshape((len(rows), *shape))
-    others = [n for a, n in enumerate(shape) if a != axes[0]]
-    return rows.reshape((len(rows), *others, shape[axes[0]])).movedim(-1, axes[0] + 1)
 
 
 def _path(name: str, x: DecomposedTensor, axes: Sequence[int], dtype: torch.dtype) -> SoftPath:
     dtype = working_dtype(dtype)
-    return SoftPath(name, _rows(x.value, axes, 0).to(dtype), _rows(x.residual, axes, 0).to(dtype), len(x.labels))
+    return SoftPath(name, rows_of(x.value, axes, 0).to(dtype), rows_of(x.residual, axes, 0).to(dtype), len(x.labels))
 
 
 def _prepare(name: str, x: DecomposedTensor, axes: Sequence[int], dtype: torch.dtype) -> tuple[SoftPath, torch.Tensor]:
     """The path of the rows, and the rows of the components."""
     with no_graph(x.reverse):
         path = _path(name, x, axes, dtype)
-    return path, _rows(x.components, axes, 1).to(working_dtype(dtype))
+    return path, rows_of(x.components, axes, 1).to(working_dtype(dtype))
 
 
 def _along(x: torch.Tensor, dim: int) -> list[int]:
@@ -352,8 +340,8 @@ def _of_axis(name: str, x: DecomposedTensor, dim: int, call: Callable[[torch.Ten
             path = _path(name, x, axes, value.dtype)
 
         def vjp(grad: torch.Tensor) -> torch.Tensor:  # the mean derivative is a symmetric matrix
-            made = path.softmax(_rows(grad, axes, 1).to(path.dtype))
-            return _shaped(made, axes, value.shape).to(grad.dtype)
+            made = path.softmax(rows_of(grad, axes, 1).to(path.dtype))
+            return shaped(made, axes, value.shape).to(grad.dtype)
 
         made = by_vjp(value, residual, x.components, vjp, symmetric=True)
         return DecomposedTensor(value, residual, made, x.labels, True)
@@ -361,21 +349,16 @@ def _of_axis(name: str, x: DecomposedTensor, dim: int, call: Callable[[torch.Ten
     if log:
         with no_graph(x.reverse):
             mean = path.mean()
-        components, _ = _relative(components, mean)
-        made = components - _dots(components, mean).unsqueeze(-1)
+        components, _ = relative(components, mean)
+        made = components - dots(components, mean).unsqueeze(-1)
     else:
         made = path.softmax(components)
-    made = _shaped(made, axes, value.shape)
+    made = shaped(made, axes, value.shape)
     return DecomposedTensor(value, residual, made.to(value.dtype), x.labels, x.reverse)
 
 
 def _nothing(x: DecomposedTensor, value: torch.Tensor) -> torch.Tensor:
     return value.new_zeros((len(x.labels), *value.shape))
-
-
-def _dots(components: torch.Tensor, mean: torch.Tensor) -> torch.Tensor:
-    """Σ mean · c for components (C, R, n): (C, R)."""
-    return torch.bmm(mean.unsqueeze(-2), components.permute(1, 2, 0)).squeeze(-2).T
 
 
 @rule("logsumexp")
@@ -392,6 +375,6 @@ def _logsumexp(func: Function, x: Any, dim: Any, keepdim: bool = False) -> Any:
     path, components = _prepare("logsumexp", x, axes if x.ndim else [], value.dtype)
     with no_graph(x.reverse):
         mean = path.mean()
-    components, top = _relative(components, mean)
-    made = (top.squeeze(-1) + _dots(components, mean)).reshape((len(components), *value.shape))
+    components, top = relative(components, mean)
+    made = (top.squeeze(-1) + dots(components, mean)).reshape((len(components), *value.shape))
     return DecomposedTensor(value, residual, made.to(value.dtype), x.labels, x.reverse)

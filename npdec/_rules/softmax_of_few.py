@@ -17,12 +17,12 @@ from npdec._law.quadrature_nodes import gauss_legendre
 from npdec._torch.functorch import is_transformed
 from npdec._torch.tracing import tracing
 
-__all__ = ["digits_of", "few_nodes", "in_blocks", "of_rows"]
+__all__ = ["digits_of", "few_nodes", "in_blocks", "of_rows", "passed"]
 
 Function = Callable[..., Any]
 _FEW = 8  # nodes that all rows may have
 _HANDFUL = 64  # numbers
-_SHORT, _BLOCK = 2**8, 2**16  # elements of a row, and of the nodes of a block of rows
+_SHORT, _BLOCK = 2**8, 2**17  # elements of a row, and of a block of rows
 _NEAR = 16.0  # from zero, where numbers keep their digits though nothing is subtracted from them
 
 
@@ -126,16 +126,37 @@ def in_blocks(
         return None
     if torch.is_grad_enabled() and (components.requires_grad or r.requires_grad or d.requires_grad):
         return None
-    made, (times, weights) = torch.empty_like(components), (times.unsqueeze(-1), weights.unsqueeze(-1))
-    step = max(1, _BLOCK // (len(times) * r.shape[1]))
+    made, nodes = torch.empty_like(components), list(zip(times.tolist(), weights.tolist(), strict=True))
+    step = max(1, _BLOCK // r.shape[1])
     for i in range(0, len(r), step):
         block = slice(i, i + step)
-        p = torch.softmax(torch.addcmul(r[block].unsqueeze(-2), times, d[block].unsqueeze(-2)), -1)
-        if empty is not None:
-            p.masked_fill_(empty[block].unsqueeze(-2), 0)
-        products = p * weights
-        mean, c = products.sum(1), components[0, block]
-        c = c - c.gather(-1, mean.argmax(-1, keepdim=True))  # what is the same for a whole row vanishes exactly
-        shares = torch.mul(p, c.unsqueeze(1), out=products).sum(-1, keepdim=True).mul_(weights)
-        torch.mul(c, mean, out=made[0, block]).sub_(torch.mul(p, shares, out=products).sum(1))
+        passed(r[block], d[block], components[0, block], nodes, made[0, block], None if empty is None else empty[block])
     return made
+
+
+def passed(
+    r: torch.Tensor,
+    d: torch.Tensor,
+    c: torch.Tensor,
+    nodes: Sequence[tuple[float, float]],
+    out: torch.Tensor,
+    empty: torch.Tensor | None = None,
+) -> torch.Tensor:
+    """∫ p (c − p·c) dt of rows (R, n), node by node, put where it is told."""
+    place = torch.add(r, d, alpha=0.5).argmax(-1, keepdim=True)
+    c = c - c.gather(-1, place)  # what is the same for a whole row vanishes exactly
+    total = across = None
+    for time, weight in nodes:
+        p = torch.softmax(torch.add(r, d, alpha=time), -1)
+        if empty is not None:
+            p.masked_fill_(empty, 0)
+        product = p * c
+        share = product.sum(-1, keepdim=True).mul_(weight)
+        if total is None or across is None:
+            total, across = product.mul_(weight), p.mul_(share)
+        else:
+            total.add_(product, alpha=weight)
+            across.addcmul_(p, share)
+    assert total is not None
+    assert across is not None
+    return torch.sub(total, across, out=out)

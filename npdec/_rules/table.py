@@ -40,6 +40,7 @@ from npdec._rules import (  # noqa: F401  (each enters its rules)
     softmax,
     sparse_matmul,
 )
+from npdec._rules.multi_head import MultiHead
 
 __all__ = ["body", "load"]
 
@@ -54,6 +55,8 @@ def load() -> None:
                 add([function], Row(body(function)))
             position = list(inspect.signature(function).parameters).index("inplace")
             wrap([function], partial(inplace.flagged, position))
+    joined: Any = F.multi_head_attention_forward
+    add([joined], Row(MultiHead(body(joined))))
     rms_norm_pattern.watch()
     overwriting.watch()
 

@@ -132,7 +132,7 @@ def _look_at(
     """Say what is to be said of the contributions (C,) to one number, by sums that mostly tell that nothing is: Python
     compares them sooner than torch does."""
     row, most = row.detach(), _most(row.dtype)
-    made, ends = float(torch.linalg.vector_norm(row, 1)), (abs(value.item()), abs(residual.item()))
+    made, ends = row.abs().sum().item(), (abs(value.item()), abs(residual.item()))
     more = ": mode='forward' shares out what is left, and names the operation"
     if not made <= most * max(ends) and _warn_if_large(problem, value, residual, row, more):
         return

@@ -83,3 +83,114 @@ def test_equal_queries_of_a_batch_are_attended_to_once() -> None:
         found = np.attribute(f, x, baseline=0.5)
         torch.testing.assert_close(found.residual, f(torch.full_like(x, 0.5)))
         torch.testing.assert_close(found.attribution, np.attribute(f, x, baseline=0.5, mode="forward").attribution)
+
+
+def test_attention_keeps_no_scores() -> None:
+    def f(u: Any) -> Any:
+        return F.scaled_dot_product_attention(u, u * 0.5, u + 1.0).sum()
+
+    def plain(q: torch.Tensor) -> torch.Tensor:
+        leaf = q.clone().requires_grad_()
+        return torch.autograd.grad(f(leaf), leaf)[0]
+
+    few, many = torch.randn(2, 4, 256, 8), torch.randn(6, 4, 256, 8)
+    more = _peak(lambda: np.attribute(f, many)) - _peak(lambda: np.attribute(f, few))
+    assert more < 6 * (_peak(lambda: plain(many)) - _peak(lambda: plain(few)))
+
+
+@pytest.mark.parametrize("size", [(1, 1, 600, 500), (30, 2, 50, 60)])
+@pytest.mark.parametrize("option", ["none", "causal", "mask", "added", "empty"])
+def test_attention_passes_back_what_it_does_forward(option: str, size: tuple[int, ...]) -> None:
+    torch.manual_seed(0)
+    batch, heads, length, keys = size
+    q, k = torch.randn(batch, heads, length, 2), torch.randn(batch, heads, keys, 2)
+    x, r = torch.randn(2, batch, heads, length, 2, dtype=torch.float64)
+    options: dict[str, Any] = {"is_causal": True} if option == "causal" else {}
+    if option in ("mask", "empty"):
+        options["attn_mask"] = torch.rand(length, keys) > 0.3
+        if option == "empty":
+            options["attn_mask"][3] = False
+    elif option == "added":
+        options["attn_mask"] = torch.randn(batch, 1, length, keys, dtype=torch.float64)
+    labels = torch.arange(x.numel()).reshape(x.shape) * 3 // x.numel()
+    k, weights = k.double(), q.double()
+
+    def f(u: Any) -> Any:
+        keyed = k + 0.1 * u.mean((2,), keepdim=True)
+        return (F.scaled_dot_product_attention(u, keyed, keyed * 0.3 + 1.0, **options) * weights).sum()
+
+    for baseline in (r, 0.2):
+        back = np.attribute(f, x, baseline=baseline, groups=labels)
+        ahead = np.attribute(f, x, baseline=baseline, groups=labels, mode="forward")
+        torch.testing.assert_close(back.attribution, ahead.attribution, rtol=1e-10, atol=1e-10)
+        assert torch.equal(torch.as_tensor(back.value), f(x))
+
+
+def test_queries_that_are_written_to_after_they_are_attended_with() -> None:
+    x = torch.randn(2, 5, 4, dtype=torch.float64)
+
+    def f(u: Any, written: bool = True) -> Any:
+        query = u * 2.0
+        made = F.scaled_dot_product_attention(query, query, query)
+        if written:
+            query.add_(1.0)
+        return (made * x).sum()
+
+    wanted = np.attribute(lambda u: f(u, False), x).attribution
+    torch.testing.assert_close(np.attribute(f, x).attribution, wanted)
+
+
+@pytest.mark.parametrize("batch_first", [False, True])
+def test_heads_leave_equal_rows_one_in_memory(batch_first: bool) -> None:
+    torch.manual_seed(0)
+    layer = nn.TransformerEncoderLayer(8, 2, 16, batch_first=batch_first).double().eval().requires_grad_(False)
+    x = torch.randn(3, 5, 8, dtype=torch.float64)
+    seen = []
+
+    def f(u: Any) -> Any:
+        made = layer(u)
+        seen.append(made)
+        return (made * x).sum()
+
+    back = np.attribute(f, x)
+    assert seen[0].residual.stride()[:2] == (0, 0)
+    torch.testing.assert_close(seen[0].residual, layer(torch.zeros_like(x)))
+    assert torch.equal(seen[0].value, layer(x.clone().requires_grad_()))
+    torch.testing.assert_close(back.attribution, np.attribute(f, x, mode="forward").attribution)
+
+
+@pytest.mark.parametrize("f", [lambda u: u.mT.contiguous(), lambda u: u.contiguous()])
+def test_copies_by_rows_are_written_to_alone(f: Callable[..., Any]) -> None:
+    x = torch.randn(3, 4, dtype=torch.float64)
+
+    def g(u: Any) -> Any:
+        first = u * 1.0
+        second = f(first)
+        second += 1.0
+        second *= 2.0
+        return (first * torch.arange(12.0, dtype=torch.float64).reshape(3, 4)).sum() + second.square().sum()
+
+    found = np.attribute(g, x)
+    torch.testing.assert_close(found.residual, g(torch.zeros_like(x)))
+    torch.testing.assert_close(found.attribution, np.attribute(g, x, mode="forward").attribution)
+
+
+@pytest.mark.parametrize(
+    "layer", [nn.GroupNorm(2, 4), nn.InstanceNorm2d(4), nn.BatchNorm2d(4), nn.LayerNorm([40, 40]), nn.RMSNorm([40, 40])]
+)
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
+def test_normalisations_of_many_rows(layer: nn.Module, dtype: torch.dtype) -> None:
+    torch.manual_seed(0)
+    layer = layer.to(dtype).requires_grad_(False)
+    x, r, weights = torch.randn(3, 12, 4, 40, 40, dtype=dtype)
+    labels = torch.arange(x.numel()).reshape(x.shape) * 5 // x.numel()
+    for baseline in (r, r[:1], 0.5 * x):
+        for net in (layer, layer.eval()):
+
+            def f(u: Any, net: nn.Module = net) -> Any:
+                return (net(u) * weights).sum()
+
+            back = np.attribute(f, x, baseline=baseline, groups=labels).attribution
+            ahead = np.attribute(f, x, baseline=baseline, groups=labels, mode="forward").attribution
+            tolerance = 1e-10 if dtype is torch.float64 else 1e-3
+            torch.testing.assert_close(back, ahead, rtol=tolerance, atol=tolerance)

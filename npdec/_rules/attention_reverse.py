@@ -1,0 +1,150 @@
+"""Attention in reverse mode, on the processor: what takes gradients back, a few heads at a time.
+
+The scores of these heads, their weights at the nodes of the path, and gradients, stay where the processor finds them
+again; none of them is kept from the way forward.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import torch
+
+from npdec._law.quadrature import tolerance
+from npdec._law.quadrature_nodes import gauss_legendre
+from npdec._rules.softmax import SoftPath
+from npdec._rules.softmax_of_few import few_nodes, passed
+from npdec._torch.functorch import mapped
+
+__all__ = ["Heads"]
+
+_BLOCK = 2**17  # scores that are looked at together
+
+
+class Heads:
+    """What passes gradients back, where query, key and value, (..., L, E) and twice (..., S, E), have the same leading
+    axes, and residuals these or some of length one. A mask is a constant."""
+
+    def __init__(self, values: Sequence[Any], is_causal: bool, scale: float, moving: Sequence[bool]) -> None:
+        self.lead, self.causal, self.scale, self.moving = values[0].shape[:-2], is_causal, scale, moving
+        self.queries, self.keys = values[0].shape[-2], values[1].shape[-2]
+        self.wanted = tolerance(values[0].dtype)
+
+    @staticmethod
+    def serve(values: Sequence[Any], residuals: Sequence[Any], is_causal: bool) -> bool:
+        """Whether the call is such a one."""
+        mask = values[3]
+        tensors = [*values[:3], *residuals[:3]]
+        if not all(
+            type(t) is torch.Tensor and t.is_cpu and t.ndim > 2 and t.dtype is tensors[0].dtype for t in tensors
+        ):
+            return False
+        if tensors[0].dtype not in (torch.float32, torch.float64) or mapped() or not all(t.numel() for t in tensors):
+            return False
+        if mask is not None and (type(mask) is not torch.Tensor or is_causal or mask.is_inference()):
+            return False
+        if any(t.is_inference() for t in tensors):
+            return False
+        return len({t.shape[:-2] for t in values[:3]}) == 1
+
+    def vjp(self, grad: torch.Tensor, *held: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        """Gradients (1, ..., L, E) of the result, to those of query, key and value that have contributions; `held` are
+        these at the values and at the residuals, and the mask."""
+        *ends, mask = (*held, None) if len(held) == 6 else held
+        count = self.lead.numel()
+        found = [
+            x.new_zeros((count, *x.shape[-2:])) if moves else None
+            for x, moves in zip(ends[:3], self.moving, strict=True)
+        ]
+        flat = [self._flat(t) for t in ends]
+        masks = None if mask is None else mask.expand(*self.lead, self.queries, self.keys)
+        masks = (
+            None if masks is None else masks.reshape(count, self.queries, self.keys) if masks.stride()[:-2] else masks
+        )
+        grads = grad.reshape(count, *grad.shape[-2:])
+        for heads, rows in self._blocks(count):
+            q, k, v, q_r, k_r, v_r = [t[heads] if len(t) == count else t for t in flat]
+            q, q_r = q[:, rows], q_r[:, rows] if q_r.shape[1] == self.queries else q_r
+            part = None if masks is None else masks[heads, rows]
+            self._back(
+                [q, k, v],
+                [q_r, k_r, v_r],
+                part,
+                grads[heads, rows],
+                [f if f is None else f[heads] for f in found],
+                rows,
+            )
+        return tuple([f.reshape(1, *x.shape) for f, x in zip(found, ends[:3], strict=True) if f is not None])
+
+    def _flat(self, t: torch.Tensor) -> torch.Tensor:
+        """The heads one after the other; of those that are equal, one."""
+        if t.shape[:-2].numel() == 1:
+            return t.reshape(1, *t.shape[-2:])
+        return t.expand(*self.lead, *t.shape[-2:]).reshape(-1, *t.shape[-2:])
+
+    def _blocks(self, count: int) -> Iterator[tuple[slice, slice]]:
+        """Heads, and queries of these."""
+        together = max(1, _BLOCK // (self.queries * self.keys))
+        rows = self.queries if together > 1 else max(1, 4 * _BLOCK // self.keys)
+        for head in range(0, count, together):
+            for row in range(0, self.queries, rows):
+                yield slice(head, min(head + together, count)), slice(row, min(row + rows, self.queries))
+
+    def _scores(self, q: torch.Tensor, k: torch.Tensor, mask: torch.Tensor | None) -> torch.Tensor:
+        scores = torch.matmul(q * self.scale, k.mT)
+        if mask is None:
+            return scores
+        return scores.masked_fill(~mask, -torch.inf) if mask.dtype is torch.bool else scores + mask
+
+    def _back(
+        self,
+        x: Sequence[torch.Tensor],
+        r: Sequence[torch.Tensor],
+        mask: torch.Tensor | None,
+        grad: torch.Tensor,
+        found: Sequence[torch.Tensor | None],
+        rows: slice,
+    ) -> None:
+        """Add the gradients of some heads (and of some queries of these) to what is found of them."""
+        if self.causal:
+            mask = torch.ones((self.queries, self.keys), dtype=torch.bool, device=grad.device).tril()[rows]
+        high, low = self._scores(x[0], x[1], mask), self._scores(r[0], r[1], mask)
+        q, k, v = [torch.add(a / 2, b, alpha=0.5) if m else a for a, b, m in zip(x, r, self.moving, strict=True)]
+        of_q, of_k, of_v = found
+        if of_v is not None:
+            weights = torch.add(_weights(high, mask).div_(2), _weights(low, mask), alpha=0.5)
+            of_v.baddbmm_(weights.mT, grad)
+        if of_q is None and of_k is None:
+            return
+        by_weights = torch.matmul(grad, v.mT)
+        scores = self._through(high, low, by_weights, mask)
+        if of_q is not None:
+            of_q[:, rows] = torch.matmul(scores, k * self.scale)
+        if of_k is not None:
+            of_k.baddbmm_(scores.mT, q * self.scale)
+
+    def _through(
+        self, high: torch.Tensor, low: torch.Tensor, grad: torch.Tensor, mask: torch.Tensor | None
+    ) -> torch.Tensor:
+        """Gradients of the weights, to those of the scores: the mean derivative of softmax is a symmetric matrix."""
+        n = grad.shape[-1]
+        start = low - low.amax(-1, keepdim=True)
+        step = (high - high.amax(-1, keepdim=True)).sub_(start)
+        if mask is not None:  # which does not move
+            step.nan_to_num_(0.0)
+        longest = float(step.amax(-1).sub_(step.amin(-1)).amax())
+        nodes = few_nodes(longest, self.wanted)
+        if nodes and (mask is None or bool((low.amax(-1) > -torch.inf).all())):
+            made = torch.empty_like(grad)
+            low, step, grads = [t.expand(grad.shape).reshape(-1, n) for t in (start, step, grad)]
+            return passed(low, step, grads, gauss_legendre(nodes), made.view(-1, n)).view(grad.shape)
+        ends = [t.expand(grad.shape).reshape(-1, n) for t in (high, low)]
+        path = SoftPath("scaled_dot_product_attention", ends[0], ends[1], 1, empty_is_zero=mask is not None)
+        return path.softmax(grad.reshape(1, -1, n)).reshape(grad.shape)
+
+
+def _weights(scores: torch.Tensor, mask: torch.Tensor | None) -> torch.Tensor:
+    """softmax; zero for a query that may look at nothing."""
+    weights = torch.softmax(scores, -1)
+    return weights if mask is None else weights.masked_fill((scores == -torch.inf).all(-1, keepdim=True), 0)
