@@ -56,3 +56,21 @@ def test_at_writes_through_views_and_not_into_what_it_reads():
         np.minimum.at(a[::2], np.array([1, 0]), a[:2])
         np.add.at(a[0], np.array([0, 1, 2, 0]), a[0])
     numpy.testing.assert_array_equal(y.tensor.numpy(), x)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_at_by_an_index_array_for_each_axis_is_numpys(name):
+    for seed, shape in enumerate([(5,), (4, 3), (3, 2, 2)] * 6):
+        for dtype in DTYPES:
+            draw = numpy.random.default_rng(seed)
+            count, turned = int(draw.integers(1, 90)), seed % 2
+            far = 1 if seed % 5 == 4 else 0  # beyond the end
+            indices = tuple(draw.integers(-n, n + far, count) for n in shape)
+            values = draw.integers(1, 5, count).astype(dtype)
+            x = draw.integers(1, 9, shape[:: -1 if turned else 1]).astype(dtype)
+            y = npdec.array(x)
+            theirs, ours = (x.T, y.T) if turned else (x, y)
+            expected = outcome(numpy, name, theirs, indices, values)
+            given = tuple(map(npdec.array, indices))
+            assert outcome(npdec, name, ours, given, npdec.array(values)) is expected, (shape, dtype, seed)
+            numpy.testing.assert_array_equal(y.tensor.numpy(), x, f"{shape} {dtype} {seed}")
