@@ -1,4 +1,4 @@
-"""`ufunc.at` by arrays of indices, of any dtype and shape, as NumPy does it: what it leaves, and what it raises."""
+"""`ufunc.at` and `ufunc.reduceat` by arrays of indices, of any dtype and shape, as NumPy does them."""
 
 import numpy
 import pytest
@@ -74,3 +74,24 @@ def test_at_by_an_index_array_for_each_axis_is_numpys(name):
             given = tuple(map(npdec.array, indices))
             assert outcome(npdec, name, ours, given, npdec.array(values)) is expected, (shape, dtype, seed)
             numpy.testing.assert_array_equal(y.tensor.numpy(), x, f"{shape} {dtype} {seed}")
+
+
+@pytest.mark.parametrize("dtype", [*DTYPES, "uint16", "int16"])
+@pytest.mark.parametrize("name", ["add", "multiply", "maximum", "minimum", "bitwise_xor", "logical_and"])
+def test_slices_of_many_sizes_are_reduced_as_numpys(name, dtype):
+    draw = numpy.random.default_rng(0)
+    for shape, axis in (((90,), 0), ((60, 3), 0), ((2, 80), 1)):
+        x = draw.integers(0, 4, shape).astype(dtype)
+        for places in (numpy.sort(draw.permutation(shape[axis])[:14]), draw.integers(0, shape[axis], 20)):
+            results = []
+            for np in (numpy, npdec):
+                try:
+                    found = getattr(np, name).reduceat(np.array(x), np.array(places), axis)
+                except TypeError:
+                    found = None
+                results.append(found)
+            theirs, ours = results
+            assert (ours is None) == (theirs is None)
+            if ours is not None:
+                assert ours.tensor.numpy().dtype == theirs.dtype
+                numpy.testing.assert_array_equal(ours.tensor.numpy(), theirs)
