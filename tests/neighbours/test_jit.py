@@ -396,6 +396,26 @@ def test_running_extremes_and_sums_are_one_operation():
     assert slopes.tolist() == [1.0, 2.0, 0.0]
 
 
+def test_what_is_added_to_a_part_is_written_once():
+    def f(x, y):
+        x[1:] += y[:-1]
+        x[0] *= 2
+        x[:, 1] -= y[:, 0]
+        x[1] = x[1]
+        row = x[2]
+        row += 1
+        x[2] = row
+        x[1] = row
+        return x
+
+    fast, made = graphs(f)
+    given = np.arange(12.0).reshape(4, 3), np.ones((4, 3))
+    want = f(given[0].copy(), given[1])
+    assert fast(*given).tolist() == want.tolist()
+    writes = [node for node in made[0].graph.nodes if getattr(node.target, "_schema", None) is not None]
+    assert sum(node.target._schema.is_mutable for node in writes) == 5
+
+
 def test_subtract_at():
     def f(x, i, j, y):
         np.subtract.at(x, (i, j), y)
