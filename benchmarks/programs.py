@@ -101,7 +101,7 @@ class Column:
 
     def __init__(self, function: Callable[..., Any], library: Any, arguments: tuple[Any, ...], clock: Any) -> None:
         self.function, self.library, self.arguments, self.clock = function, library, arguments, clock
-        once = max(self.seconds(1) for _ in range(2))
+        once = median(self.seconds(1) for _ in range(5))  # the first calls of what was compiled take longer
         size = sum(leaf.nbytes for leaf in _leaves(arguments) if isinstance(leaf, numpy.ndarray))
         self.loops = max(1, min(200, math.ceil(TURN_S / max(once, 1e-6)), MOST_BYTES // max(size, 1)))
 

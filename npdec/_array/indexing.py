@@ -156,6 +156,17 @@ def _element(value: Any, dtype: torch.dtype) -> Any:
     return int(value) if dtype in RANGES else value
 
 
+def _is_there(tensor: torch.Tensor, target: torch.Tensor, items: Any) -> bool:
+    """Whether a tensor looks at those elements of the target, in the same storage, that slices and integers choose."""
+    if tensor.dtype is not target.dtype or tensor.is_conj() != target.is_conj() or tensor.is_neg() != target.is_neg():
+        return False
+    if not all(type(item) in _BASIC and (type(item) is not slice or (item.step or 1) > 0) for item in items):
+        return False
+    part = target[items]
+    alike = part.shape == tensor.shape and part.stride() == tensor.stride()
+    return alike and part.storage_offset() == tensor.storage_offset()
+
+
 def setitem(array: NDArrayBase, key: Any, value: Any) -> None:
     """Write the value where the key says, broadcast and cast to the array's dtype; in the ordinary cases
     `ordinary_writes.write` has done so."""
@@ -182,6 +193,8 @@ def setitem(array: NDArrayBase, key: Any, value: Any) -> None:
     if type(target) is not DecomposedTensor and type(tensor) is DecomposedTensor:
         tensor = tensor.value
     if (tensor.dim() or isinstance(value, (type(array), torch.Tensor))) and memory.shares_storage(tensor, target):
+        if recorder is not None and ordinary.is_free(array) and _is_there(tensor, target, items):
+            return  # x[key] += y, which has written the view
         tensor = tensor.clone()
     items = tuple(
         item.clone() if type(item) is torch.Tensor and memory.shares_storage(item, target) else item for item in items

@@ -86,11 +86,14 @@ def float_power(x1: Pointwise, x2: Pointwise):
 def _complex_power(x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
     """Small integer exponents by multiplication, so that i² is -1; the others by torch, which NumPy agrees with but for
     the base zero: 1 for the exponent 0, 0 for one of positive real part, else nan."""
-    if (count := _whole_constant(x2)) is not None:
-        return _repeated_product(x1, count)
+    number = _constant(x2)
+    if number is not None and _is_whole(number):
+        return _repeated_product(x1, int(number.real))
     one, exponent = torch.ones_like(x1), torch.real(x2)
     zero = x1 == 0
     base = torch.where(zero, one, x1)
+    if number is not None:
+        return torch.pow(base, x2).masked_fill(zero, 0.0 if number.real > 0 else complex(torch.nan, torch.nan))
     whole = (torch.imag(x2) == 0) & (exponent == torch.round(exponent)) & (exponent.abs() < 100)
     powers = torch.where(whole, _whole_power(base, torch.where(whole, exponent, 0.0)), torch.pow(base, x2))
     nothing = torch.zeros_like(exponent)
@@ -99,19 +102,21 @@ def _complex_power(x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
     return torch.where(zero, of_zero, powers)
 
 
-def _whole_constant(exponent: torch.Tensor) -> int | None:
-    """A small whole exponent that is one for all bases, as in z**2. None for others, and where it may not be looked at:
-    under torch.compile and torch.vmap, and where a derivative by it is asked for."""
+def _constant(exponent: torch.Tensor) -> complex | None:
+    """An exponent that is one for all bases, as in z**2. None for others, and where it may not be looked at: under
+    torch.compile and torch.vmap, and where a derivative by it is asked for."""
     if exponent.dim() or exponent.requires_grad or torch.compiler.is_compiling():
         return None
     if torch.autograd.forward_ad.unpack_dual(exponent).tangent is not None:
         return None
     try:
-        number = complex(exponent)
+        return complex(exponent)
     except RuntimeError:
         return None
-    whole = not number.imag and abs(number.real) < 100 and number.real.is_integer()
-    return int(number.real) if whole else None
+
+
+def _is_whole(number: complex) -> bool:
+    return not number.imag and abs(number.real) < 100 and number.real.is_integer()
 
 
 def _repeated_product(base: torch.Tensor, count: int) -> torch.Tensor:

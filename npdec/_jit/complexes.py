@@ -235,11 +235,49 @@ def _squared(own: _Pairs, node: Node) -> Any:
 def _divided(own: _Pairs, node: Node) -> Any:
     by: Any = node.args[1]
     pair = own.pair(node.args[0], _dtype(node)) if _is_complex(node) and not node.kwargs else None
-    if pair is None or isinstance(by, (Node, complex)) or not by:
+    if pair is None:
+        return None
+    if isinstance(by, Node) and _is_complex(by):
+        return _quotient(own, pair, own.pair(by, _dtype(node)))
+    if isinstance(by, (Node, complex)) or not by:
         return None
     turn = 0.0 / by  # what is infinite in one part is NaN in the other
     parts = (own.call(_aten.mul.Tensor, part, x) for part, x in zip(pair[::-1], (turn, -turn)))
     return tuple(own.call(_aten.div.Tensor, own.call(_aten.add.Tensor, a, b), by) for a, b in zip(pair, parts))
+
+
+def _quotient(own: _Pairs, a: Pair, b: Pair | None) -> Pair | None:
+    """By the part of the divisor that is larger, as R. L. Smith has it ("Algorithm 116: Complex division", 1962), so
+    that no square leaves the range of numbers."""
+    if b is None or not all(isinstance(part, Node) for part in (*a, *b)):
+        return None
+    call, times, add = own.call, _aten.mul.Tensor, _aten.add.Tensor
+    sizes = [call(_aten.abs.default, part) for part in b]
+    first = call(_aten.ge.Tensor, *sizes)
+    large, small = call(_aten.where.self, first, b[0], b[1]), call(_aten.where.self, first, b[1], b[0])
+    ratio = call(_aten.div.Tensor, small, large)
+    scale = call(_aten.reciprocal.default, call(add, large, call(times, small, ratio)))
+    x, y = call(_aten.where.self, first, a[0], a[1]), call(_aten.where.self, first, a[1], a[0])
+    real = call(times, call(add, x, call(times, y, ratio)), scale)
+    imag = call(times, call(_aten.sub.Tensor, y, call(times, x, ratio)), scale)
+    turned = call(_aten.where.self, first, imag, call(_aten.neg.default, imag))
+    nothing = call(_aten.eq.Scalar, call(add, *sizes), 0.0)
+    ends = [call(_aten.div.Tensor, part, size) for part, size in zip(a, sizes)]
+    return call(_aten.where.self, nothing, ends[0], real), call(_aten.where.self, nothing, ends[1], turned)
+
+
+def _reciprocal(own: _Pairs, node: Node) -> Any:
+    pair = own.pair(node.args[0], _dtype(node)) if _is_complex(node) else None
+    if pair is None:
+        return None
+    one, zero = (own.call(_aten.full.default, (), x, dtype=_dtype(node)) for x in (1.0, 0.0))
+    return _quotient(own, (one, zero), pair)
+
+
+def _direction(own: _Pairs, node: Node) -> Any:
+    argument: Any = node.args[0]
+    pair = own.pair(argument, _REAL[argument.meta["dtype"]]) if _is_complex(argument) else None
+    return pair and own.call(_aten.atan2.default, *pair[::-1])
 
 
 def _exponential(own: _Pairs, node: Node) -> Any:
@@ -321,8 +359,9 @@ _BY_PARTS = (
 )
 _RULES: dict[str, Rule] = {
     **dict.fromkeys(_BY_PARTS.split(), _by_parts), "cat": _of_lists, "stack": _of_lists, "add": _added, "sub": _added,
-    "neg": _negative, "mul": _multiplied, "pow": _squared, "square": _squared, "div": _divided, "exp": _exponential,
-    "abs": _length, "_conj": _conjugate, "conj_physical": _conjugate, "where": _chosen,
+    "neg": _negative, "mul": _multiplied, "pow": _squared, "square": _squared, "div": _divided,
+    "reciprocal": _reciprocal, "exp": _exponential, "abs": _length, "angle": _direction, "_conj": _conjugate,
+    "conj_physical": _conjugate, "where": _chosen,
     "eq": _compared(_aten.logical_and.default), "ne": _compared(_aten.logical_or.default), "_to_copy": _copied,
     "view_as_real": _as_real, "view_as_complex": _as_complex, "select": _part,
 }  # fmt: skip

@@ -23,17 +23,18 @@ import torch
 from npdec._core.base import UfuncBase
 from npdec._core.unbound import is_unbound
 from npdec._dtypes.dtype import dtype as dtype_class
+from npdec._jit.classes import copied, is_record, rebuilt
 from npdec._jit.operations import is_array
 from npdec._torch.tracing import Refused
 
-__all__ = ["Environment", "is_fixed_slice", "is_library", "same"]
+__all__ = ["Environment", "is_atom", "is_fixed_slice", "is_library", "is_of_program", "same"]
 
 Get = Callable[[], Any]
 
 _MISSING = object()
 _ATOMS = (
     bool, int, float, complex, str, bytes, type(None), type(Ellipsis), type(NotImplemented), range, torch.dtype,
-    torch.device, dtype_class,
+    torch.device,
 )  # fmt: skip
 _PURE = frozenset(
     "math cmath operator functools itertools collections typing typing_extensions dataclasses enum numbers fractions "
@@ -62,6 +63,21 @@ def is_fixed_slice(value: Any) -> bool:
     if type(value) is not slice:
         return False
     return all(part is None or type(part) is int for part in (value.start, value.stop, value.step))
+
+
+def is_atom(value: Any) -> bool:
+    """Whether a value is a constant that nothing changes."""
+    return type(value) in _ATOMS or isinstance(value, (enum.Enum, dtype_class)) or is_fixed_slice(value)
+
+
+def is_of_program(value: Any) -> bool:
+    """Whether a value is an instance of classes that a program has defined."""
+    return is_record(value, _is_of_library)
+
+
+def _is_of_library(module: str) -> bool:
+    top = module.partition(".")[0]
+    return top in _PURE or top in sys.stdlib_module_names
 
 
 def is_library(code: types.CodeType) -> bool:
@@ -101,6 +117,8 @@ class Environment:
         self._made: dict[int, Any] = {}
         self._kept: list[Any] = []  # what ids stand for
         self._copies: list[tuple[Any, Any, str]] = []
+        self.originals: dict[type, type] = {}  # of classes of this world
+        self.given: list[Any] = []  # instances of them that stand for others
 
     def holds(self) -> bool:
         """Whether everything is as it was read."""
@@ -116,24 +134,22 @@ class Environment:
     def close(self) -> None:
         """Forget everything but what is looked at again."""
         self.array = _closed
-        self._made.clear()
-        self._copies.clear()
+        for held in (self._made, self._copies, self.originals, self.given):
+            held.clear()
 
     def check_unchanged(self) -> None:
         """Refuse a function that changed what it found."""
         for made, before, where in self._copies:
             if isinstance(made, types.CellType):
-                now: Any = [made.cell_contents]
+                now = [made.cell_contents]
             else:
-                now = list(made.items()) if isinstance(made, dict) else list(made)
-            flat = [x for pair in now for x in pair] if isinstance(made, dict) else now
-            if len(flat) != len(before) or any(a is not b for a, b in zip(flat, before)):
+                now = _flat(made)
+            if len(now) != len(before) or any(a is not b for a, b in zip(now, before)):
                 raise Refused(f"it changes {where}")
 
     def watched(self, made: Any, where: str) -> Any:
         """A list or dict of stand-ins, which the function must not change."""
-        before = [x for pair in made.items() for x in pair] if isinstance(made, dict) else list(made)
-        self._copies.append((made, before, where))
+        self._copies.append((made, _flat(made), where))
         return made
 
     # -- one value -----------------------------------------------------------------------------------------------------
@@ -141,9 +157,9 @@ class Environment:
     def read(self, get: Get, value: Any, where: str, names: frozenset[str] = frozenset()) -> Any:
         """What stands in the place of a value of this world."""
         if is_array(value):
-            self._exactly(get, value)
+            self.exactly(get, value)
             return self._once(value, lambda: self.array(get, value))
-        if type(value) in _ATOMS or isinstance(value, enum.Enum) or is_fixed_slice(value):
+        if is_atom(value):
             self.guards.append((get, value, False))
             return value
         if isinstance(value, (list, tuple, dict)):
@@ -154,7 +170,7 @@ class Environment:
             if isinstance(made, set):
                 self._copies.append((made, list(made), where))
             return made
-        self._exactly(get, value)
+        self.exactly(get, value)
         if isinstance(value, types.FunctionType):
             return self.function(get, value, where)
         if isinstance(value, types.ModuleType):
@@ -165,13 +181,22 @@ class Environment:
                 *self.read(lambda: get().args, value.args, where),
                 **self.read(lambda: get().keywords, value.keywords, where),
             )
+        if isinstance(value, types.MethodType):
+            return types.MethodType(
+                self.read(lambda: get().__func__, value.__func__, where),
+                self.read(lambda: get().__self__, value.__self__, where),
+            )
+        if isinstance(value, type) and type(value) is type and not self._is_plain(value):
+            return self._once(value, lambda: copied(self, value, where))
+        if is_of_program(value):
+            return self._once(value, lambda: self._instance(get, value, where))
         if not self._is_plain(value):
             raise Refused(
                 f"it reads {where}, a {type(value).__name__}, which may change unnoticed: give it as an argument"
             )
         return value
 
-    def _exactly(self, get: Get, value: Any) -> None:
+    def exactly(self, get: Get, value: Any) -> None:
         self.guards.append((get, value, True))
         self._kept.append(value)
 
@@ -205,6 +230,11 @@ class Environment:
             "OpOverload", "OpOverloadPacket", "ufunc", "_ArrayFunctionDispatcher"
         )  # fmt: skip
 
+    def note_class(self, original: type, made: type) -> None:
+        """A class of this world, which its own methods may name."""
+        self._made[id(original)] = made
+        self.originals[made] = original
+
     # -- what holds others ---------------------------------------------------------------------------------------------
 
     def _container(self, get: Get, value: Any, where: str) -> Any:
@@ -222,6 +252,22 @@ class Environment:
         self.guards.append((lambda: tuple(get()), keys, False))
         made = {key: self.read(lambda k=key: get()[k], value[key], f"{where}[{key!r}]") for key in keys}  # type: ignore[misc]
         return self.watched(made, where)
+
+    def _instance(self, get: Get, value: Any, where: str) -> Any:
+        kind, names = type(value), tuple(vars(value))
+        self.guards.append((lambda: (type(get()), *vars(get())), (kind, *names), False))
+        found = {
+            name: self.read(lambda n=name: vars(get())[n], vars(value)[name], f"{where}.{name}")  # type: ignore[misc]
+            for name in names
+        }
+        return self.instance(kind, found, where)
+
+    def instance(self, kind: type, found: dict[str, Any], where: str) -> Any:
+        """An instance of a program's class with these attributes, which must not change."""
+        made = rebuilt(self.read(lambda: kind, kind, kind.__name__), found)
+        self.watched(vars(made), where)
+        self.given.append(made)
+        return made
 
     def _module(self, get: Get, module: types.ModuleType, where: str, names: frozenset[str]) -> Any:
         top = module.__name__.partition(".")[0]
@@ -295,6 +341,13 @@ class Environment:
             elif not hasattr(builtins, name):
                 self.guards.append((functools.partial(found.get, name, _MISSING), _MISSING, True))
         self.watched(scope, "a global variable")
+
+
+def _flat(made: Any) -> list[Any]:
+    """What a container holds, keys and values."""
+    if isinstance(made, (dict, types.MappingProxyType)):
+        return [x for pair in made.items() for x in pair]
+    return list(made)
 
 
 def _closed(get: Get, value: Any) -> Any:

@@ -20,7 +20,7 @@ from npdec._core.unbound import is_function
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._impl import _util
 from npdec._impl._devices import current_device, is_unchosen
-from npdec._jit.environment import Environment, is_fixed_slice
+from npdec._jit.environment import Environment, is_atom, is_fixed_slice, is_of_program
 from npdec._jit.operations import is_array
 from npdec._jit.program import Mismatch, Program, Shared, recorded, tensor_of
 from npdec._jit.rewording import reworded
@@ -50,13 +50,19 @@ class Carrying(Exception):
     """An argument is decomposed."""
 
 
-def _is_carrying(tree: Any) -> bool:
+def _is_carrying(tree: Any, within: tuple[int, ...] = ()) -> bool:
     """Whether an argument, or what it holds, is decomposed."""
     if isinstance(tree, ArrayBase):
         return type(tree._t) is DecomposedTensor
+    if is_of_program(tree):
+        if id(tree) in within:  # it holds itself
+            return False
+        return any(_is_carrying(item, (*within, id(tree))) for item in vars(tree).values())
     if isinstance(tree, (tuple, list)):
-        return any(map(_is_carrying, tree))
-    return any(map(_is_carrying, tree.values())) if isinstance(tree, dict) else type(tree) is DecomposedTensor
+        return any(_is_carrying(item, within) for item in tree)
+    if isinstance(tree, dict):
+        return any(_is_carrying(item, within) for item in tree.values())
+    return type(tree) is DecomposedTensor
 
 
 class _Arguments:
@@ -67,6 +73,7 @@ class _Arguments:
         self.leaves: list[Any] = []
         self.key: list[Any] = []
         self._seen: dict[int, int] = {}
+        self._records: set[int] = set()
 
     def read(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         for i, arg in enumerate(args):
@@ -108,10 +115,22 @@ class _Arguments:
             self.key.append((kind, value.start, value.stop, value.step))
         elif kind is Generator:
             self._once(kind, value)
+        elif is_atom(value):
+            self.key += kind, value
+        elif is_of_program(value):
+            self._record(kind, value)
         elif is_function(value) or isinstance(value, (types.BuiltinFunctionType, type)):
             self.key.append((kind, value))
         else:
             raise Refused(f"an argument is of type {kind.__name__!r}: name it in static_argnums or static_argnames")
+
+    def _record(self, kind: type, value: Any) -> None:
+        if id(value) in self._records:
+            raise Refused(f"an argument, a {kind.__name__}, is given twice, or holds itself")
+        self._records.add(id(value))
+        self.key.append((kind, tuple(vars(value))))
+        for item in vars(value).values():
+            self._read(item)
 
     def _array(self, kind: Any, value: Any) -> None:
         if not self._once(kind, value):
@@ -154,6 +173,8 @@ def _rebuilt(environment: Environment, args: Any, kwargs: Any, given: _Arguments
             return environment.watched({key: read(item) for key, item in value.items()}, "a dict that is given")
         if isinstance(value, types.FunctionType):
             return environment.read(lambda: value, value, "an argument")
+        if not is_atom(value) and is_of_program(value):
+            return environment.instance(kind, {name: read(item) for name, item in vars(value).items()}, "an argument")
         return value
 
     def one(value: Any, static: bool) -> Any:
@@ -312,7 +333,7 @@ def compiler(backend: Any, mode: str | None, options: dict[str, Any] | None) -> 
         if backend == "inductor":
             with joined():
                 inductor = torch._TorchCompileInductorWrapper(mode, {**_INDUCTOR, **(options or {})}, None)
-                return inductor(reworded(graph), tensors)
+                return inductor(reworded(graph, any(one.requires_grad for one in tensors)), tensors)
         from torch._dynamo.backends.registry import lookup_backend
 
         made = lookup_backend(backend) if isinstance(backend, str) else backend

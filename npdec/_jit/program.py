@@ -15,8 +15,9 @@ from npdec._array.generic import generic
 from npdec._core.base import ArrayBase
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._jit.chosen import Chosen, refusal
+from npdec._jit.classes import as_results
 from npdec._jit.draws import Draws
-from npdec._jit.environment import Environment, Get
+from npdec._jit.environment import Environment, Get, is_atom
 from npdec._jit.operations import copied, is_array
 from npdec._jit.recorder import Recorder
 from npdec._random.generator import Generator
@@ -152,7 +153,7 @@ class _Results:
         if id(leaf) in self._owners:
             return _Result("argument", self._owners[id(leaf)])
         if not isinstance(leaf, (ArrayBase, torch.Tensor)):
-            if isinstance(leaf, (bool, int, float, complex, str, bytes, type(None))):
+            if is_atom(leaf) or isinstance(leaf, (int, float, complex, str, bytes)):
                 return _Result("constant", leaf)
             raise Refused(f"it returns a {type(leaf).__name__}")
         tensor = self.recorder._known(tensor_of(leaf))
@@ -312,6 +313,8 @@ def recorded(
         stack.callback(recording.reset, token)
         returned = ours(*args, **kwargs)
         environment.check_unchanged()
+        if environment.originals:
+            returned = as_results(returned, environment.originals, frozenset(map(id, environment.given)))
         results = _Results(recorder, sources)
         found, spec = results.read(returned)
         written = [i for i, source in enumerate(sources) if source.tensor._version != versions[i]]

@@ -281,7 +281,7 @@ class Recorder(TorchDispatchMode):
 
     def _stands_for(self, made: torch.Tensor, node: torch.fx.Node) -> torch.Tensor:
         self._nodes[id(made)] = node
-        node.meta["shape"], node.meta["dtype"] = made.shape, made.dtype
+        node.meta.update(shape=made.shape, dtype=made.dtype, contiguous=made.is_contiguous())
         self._layouts[id(made)] = layout(made)
         self._held += made, made.untyped_storage()
         return made

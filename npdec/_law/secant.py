@@ -29,6 +29,7 @@ from npdec._law.secant_cancellation import (
     is_of_torch,
     mean_derivative,
     put_doubles,
+    with_doubles,
 )
 from npdec._law.slope import Slope
 from npdec._torch.functorch import is_transformed, mapped
@@ -155,6 +156,7 @@ def quick_slope(
     info = torch.finfo(slope.dtype)
     chosen: torch.Tensor | None = None
     size: torch.Tensor | None = None  # memory that may be used again
+    in_doubles = False
     if pieces or closed is not None:
         chosen = (step == 0).reshape(-1).nonzero().squeeze(1)
     else:
@@ -169,13 +171,16 @@ def quick_slope(
         if close is not None:
             rounded = _rounded(coarse, x, r, fx, fr)
             slope = closed_where_close(close, x, r, rounded, difference, step, excess > 0)
+        elif most > 0 and info.bits < 64 and fx.numel() < MANY and is_of_torch(function):
+            slope, chosen = with_doubles(f, x, r, slope, excess > 0, others)
+            in_doubles = True
         elif most > 0:
             chosen = excess.reshape(-1).clamp_min_(0).to(torch.bool).nonzero().squeeze(1)
     if chosen is not None and len(chosen):
         flat = slope.reshape(-1)
         simple = pieces or closed is not None
         others = tuple([o.expand(fx.shape) if o.ndim else o for o in others])
-        if not simple and info.bits < 64 and is_of_torch(function):
+        if not simple and not in_doubles and info.bits < 64 and is_of_torch(function):
             chosen = put_doubles(f, x, r, flat, chosen, others)
         if len(chosen):
             rest = [elements(o, chosen) if o.ndim else o for o in others]

@@ -15,7 +15,10 @@ import torch
 
 from npdec._law.quadrature_nodes import gauss_legendre
 
-__all__ = ["MANY", "NODES", "SMOOTH", "closed_where_close", "elements", "is_of_torch", "mean_derivative", "put_doubles"]
+__all__ = [
+    "MANY", "NODES", "SMOOTH", "closed_where_close", "elements", "is_of_torch", "mean_derivative", "put_doubles",
+    "with_doubles",
+]  # fmt: skip
 
 SMOOTH = 0.5  # how much the derivative may change over a segment that the quadrature takes as one
 NODES = 6
@@ -63,6 +66,32 @@ def put_doubles(
     slope.index_copy_(0, chosen, (difference / (ends[0] - ends[1])).to(slope.dtype))
     lost = difference.abs() <= _FEW_DIGITS * values[0].abs()
     return chosen.index_select(0, lost.nonzero().squeeze(1)) if bool(lost.any()) else chosen[:0]
+
+
+def with_doubles(
+    f: Callable[..., torch.Tensor],
+    x: torch.Tensor,
+    r: torch.Tensor,
+    slope: torch.Tensor,
+    close: torch.Tensor,
+    others: Sequence[torch.Tensor],
+) -> tuple[torch.Tensor, torch.Tensor | None]:
+    """The slopes, and where the pairs are close what `put_doubles` puts there; the places that it would leave. Of fewer
+    than MANY elements all are sooner computed than the close ones are told apart."""
+    if x.shape != r.shape:
+        x, r = torch.broadcast_tensors(x, r)
+    ends = torch.stack((x.reshape(-1), r.reshape(-1))).double()
+    values = f(ends, *[o.expand(slope.shape).reshape(-1) if o.ndim else o for o in others])
+    if values.dtype is not torch.float64:
+        return slope, close.reshape(-1).nonzero().squeeze(1)
+    (value, base), (near, far) = values.unbind(), ends.unbind()
+    difference = value - base
+    slopes = (difference / (near - far)).to(slope.dtype).reshape(slope.shape)
+    found, sizes = torch.where(close, slopes, slope), (difference.abs(), value.abs())
+    if float(torch.sub(*sizes, alpha=_FEW_DIGITS).amin()) > 0:
+        return found, None
+    lost = close.reshape(-1) & (sizes[0] <= _FEW_DIGITS * sizes[1])
+    return found, lost.nonzero().squeeze(1)
 
 
 def closed_where_close(

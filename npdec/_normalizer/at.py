@@ -30,6 +30,7 @@ _BITS = {torch.uint16: torch.int16, torch.uint32: torch.int32, torch.uint64: tor
 
 _FEW = 64  # numbers that Python looks at sooner than torch
 
+_SIGNS: dict[Any, int] = {torch.add: 1, torch.sub: -1}  # of what is added
 _EXTREMES: dict[Any, str] = {torch.minimum: "amin", torch.maximum: "amax"}
 
 
@@ -118,16 +119,15 @@ def _broadcast(values: torch.Tensor, shape: torch.Size) -> torch.Tensor:
 
 
 def _at_once(function: UfuncBase, array: Any, indices: Any, b: Any) -> bool:
-    """Whether numbers were added to those of an array where an array of indices says, or compared with them, in its
-    own memory and by one call of torch."""
-    target, dtype, how = array._t, array._d, function._torch
-    if type(indices) is not wrap.ARRAY or indices._d is not torch.int64 or dtype not in function._arrays:
+    """Whether numbers were added to those of an array (or subtracted) where arrays of indices say, or compared with
+    them, in its own memory and by one call of torch."""
+    dtype, how = array._d, function._torch
+    if dtype not in function._arrays or (how not in _SIGNS and how not in _EXTREMES):
         return False
-    index = indices._t
-    if how is not torch.add and how not in _EXTREMES:
+    found = _one_index(array._t, indices)
+    if found is None or not is_free(array):
         return False
-    if not target.dim() or index.dim() != 1 or not index.numel() or not target.numel() or not is_free(array):
-        return False
+    target, index = found
     values, shape = _values(b, dtype), (index.shape[0], *target.shape[1:])
     if values is None or not _util.are_numbers(target, index, values):
         return False
@@ -135,19 +135,10 @@ def _at_once(function: UfuncBase, array: Any, indices: Any, b: Any) -> bool:
         if values.dim():
             return False
         values = values.expand(shape)
-    if memory.shares_storage(index, target) or memory.shares_storage(values, target):
+    if memory.shares_storage(index, target) or memory.shares_storage(values, target) or has_overlap(target):
         return False
-    n = target.shape[0]
-    places = index.tolist() if index.shape[0] <= _FEW else [end.item() for end in torch.aminmax(index)]
-    low, high = min(places), max(places)
-    if low < -n or high >= n:
-        return False
-    if low < 0:
-        index = torch.where(index < 0, index + n, index)
-    if has_overlap(target):
-        return False
-    if how is torch.add:
-        target.index_add_(0, index, values)
+    if how in _SIGNS:
+        target.index_add_(0, index, values if _SIGNS[how] > 0 else -values)
         return True
     if not (_no_negative_zeros(target) and _no_negative_zeros(values)):
         return False
@@ -155,6 +146,35 @@ def _at_once(function: UfuncBase, array: Any, indices: Any, b: Any) -> bool:
         index = index.reshape(-1, *[1] * (target.dim() - 1)).expand(shape)
     target.scatter_reduce_(0, index, values, _EXTREMES[how])
     return True
+
+
+def _one_index(target: torch.Tensor, indices: Any) -> tuple[torch.Tensor, torch.Tensor] | None:
+    """A view of the target and where along its first axis vectors of indices point, all of them within it: one, or one
+    for each axis, of which the places in memory are made."""
+    several = type(indices) is tuple
+    given = indices if several else (indices,)
+    if several and (len(given) != target.dim() or not target.is_contiguous()):
+        return None
+    for index in given:
+        if type(index) is not wrap.ARRAY or index._d is not torch.int64:
+            return None
+    tensors = [index._t for index in given]
+    if not target.dim() or not target.numel() or not _util.are_numbers(target, *tensors):
+        return None
+    count = tensors[0].numel()
+    found: torch.Tensor | None = None
+    for tensor, n in zip(tensors, target.shape, strict=False):
+        if tensor.dim() != 1 or not count or tensor.numel() != count:
+            return None
+        places = tensor.tolist() if count <= _FEW else [end.item() for end in torch.aminmax(tensor)]
+        low, high = min(places), max(places)
+        if low < -n or high >= n:
+            return None
+        if low < 0:
+            tensor = torch.where(tensor < 0, tensor + n, tensor)
+        found = tensor if found is None else torch.add(tensor, found, alpha=n)
+    assert found is not None
+    return (target.view(-1) if several else target), found
 
 
 def _values(b: Any, dtype: torch.dtype) -> torch.Tensor | None:
@@ -176,8 +196,9 @@ def _applied(
         and flat.dtype in function._arrays
         and dtypes_impl.promote_types(values.dtype, flat.dtype) is flat.dtype
     ):
-        if function._torch is torch.add:
-            return torch.index_add(flat, 0, where, values.to(flat.dtype))
+        if function._torch in _SIGNS:
+            values = values.to(flat.dtype)
+            return torch.index_add(flat, 0, where, values if _SIGNS[function._torch] > 0 else -values)
         extreme = _EXTREMES.get(function._torch)
         if extreme is not None and _in_any_order(flat) and _in_any_order(values):
             return torch.scatter_reduce(flat, 0, where, values.to(flat.dtype), extreme)

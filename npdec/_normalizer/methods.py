@@ -1,7 +1,4 @@
-"""The methods of ufuncs: reduce, accumulate, reduceat and outer, in terms of the ufunc's own computation.
-
-An associative ufunc is folded by halves, in about log2(n) steps; any other from first to last.
-"""
+"""The methods of ufuncs: reduce, accumulate, reduceat and outer, in terms of the ufunc's own computation."""
 
 from __future__ import annotations
 
@@ -27,10 +24,9 @@ from npdec._decomposed.tensor import DecomposedTensor
 from npdec._impl import _storage, _util, dtypes_impl
 from npdec._normalizer import running
 from npdec._normalizer.call_options import as_mask, by_place, read_out, read_starts, shows_out
+from npdec._normalizer.folding import fold, fold_slices, in_any_order
 from npdec._normalizer.ordinary_calls import of_pairs, wrapping
 
-# Besides those that have an identity. NumPy takes several axes of these at once, of no others.
-_ASSOCIATIVE = frozenset({"maximum", "minimum", "fmax", "fmin"})
 _MAGNITUDES = frozenset({"gcd", "hypot"})  # one operand with the identity is not itself, but its magnitude
 
 
@@ -81,38 +77,6 @@ def _filled(shape: Sequence[int], value: Any, like: torch.Tensor) -> torch.Tenso
     return torch.broadcast_to(_util.cast(value, like.dtype), tuple(shape)).clone()
 
 
-def _in_any_order(function: UfuncBase) -> bool:
-    return function.identity is not None or function.__name__ in _ASSOCIATIVE
-
-
-def _fold(
-    function: UfuncBase,
-    a: torch.Tensor,
-    found: set[str] | None,
-    start: torch.Tensor | None = None,
-    mask: torch.Tensor | None = None,
-) -> torch.Tensor:
-    """`a` folded along its first axis, which is not empty, from `start` on; in fresh memory.
-
-    A mask says which elements take part, where the order counts.
-    """
-    if start is None and a.shape[0] == 1:
-        return a[0].clone()
-    if _in_any_order(function):
-        a = a if start is None else torch.cat([start.unsqueeze(0), a])
-        while a.shape[0] > 1:
-            half = a.shape[0] // 2
-            folded = function.compute((a[:half], a[half : 2 * half]), found=found)
-            a = torch.cat([folded, a[2 * half :]]) if a.shape[0] % 2 else folded
-        return a[0]
-    rows, masks = list(torch.unbind(a)), [] if mask is None else list(torch.unbind(mask))
-    result = rows.pop(0) if start is None else start
-    for i, row in enumerate(rows):
-        step = function.compute((result, row), found=found)
-        result = torch.where(masks[i], step, result) if masks else step
-    return result
-
-
 def _check_mask(mask: torch.Tensor, a: torch.Tensor) -> None:
     """Raise ValueError unless the mask broadcasts to the array."""
     if mask.ndim > a.ndim:
@@ -133,7 +97,7 @@ def _axes(function: UfuncBase, method: str, axis: Any, ndim: int) -> tuple[int, 
     axes = tuple(_util.normalize_axis(item, ndim) for item in items)
     if len(set(axes)) != len(axes):
         raise ValueError("duplicate value in 'axis'")
-    if len(axes) > 1 and function.identity is None and function.__name__ not in _ASSOCIATIVE:
+    if len(axes) > 1 and not in_any_order(function):
         raise ValueError(
             f"{method} operation '{function.__name__}' is not reorderable, so at most one axis may be specified"
         )
@@ -257,7 +221,7 @@ def _reduce(
                 "specify 'initial'"
             )
         _check_mask(mask, a)
-        if _in_any_order(self):
+        if in_any_order(self):
             a, mask = torch.where(mask, a, _filled((), _number(filler), a)), None
         else:
             mask = mask.expand(a.shape)
@@ -268,7 +232,7 @@ def _reduce(
         folded = _util.move_axes_last(a, axes).movedim(-1, 0)
         if folded.shape[0]:
             masks = None if mask is None else _util.move_axes_last(mask, axes).movedim(-1, 0)
-            result = _fold(self, folded, found, None if start is None else start.expand(folded.shape[1:]), masks)
+            result = fold(self, folded, found, None if start is None else start.expand(folded.shape[1:]), masks)
         elif initial is None or (initial is NoValue and self.identity is None):
             raise ValueError(f"zero-size array to reduction operation {self.__name__} which has no identity")
         else:
@@ -276,7 +240,7 @@ def _reduce(
     else:
         folded = a.unsqueeze(0)
         start = None if start is None else start.expand(a.shape)
-        result = _fold(self, folded, found, start, None if mask is None else mask.unsqueeze(0))
+        result = fold(self, folded, found, start, None if mask is None else mask.unsqueeze(0))
     if folded.shape[0] == 1 and start is None and self.__name__ in _MAGNITUDES:
         result = self.compute((result, torch.zeros_like(result)), found=found)
     if keepdims:
@@ -345,27 +309,13 @@ def reduceat(
     a = _prepared(self, a, dtype, outs[0] if outs else None, found)
     moved = a.movedim(dim, 0)
     size = (torch.cat([first[1:], first.new_tensor([length])]) - first).clamp_(min=1)
-    if _util.are_numbers(moved) and len(size.unique()) < len(first):
-        result = _storage.in_columns_as(a, _fold_alike(self, moved, first, size, found).movedim(0, dim))
+    if _util.are_numbers(moved) and (folded := fold_slices(self, moved, first, size, found)) is not None:
+        result = _storage.in_columns_as(a, folded.movedim(0, dim))
         return _finish(self, "reduceat", result, out, source, found)
     slices = zip(first.tolist(), size.tolist(), strict=True)
-    rows = [_fold(self, moved[start : start + count], found) for start, count in slices]
+    rows = [fold(self, moved[start : start + count], found) for start, count in slices]
     result = _storage.in_columns_as(a, torch.stack(rows, dim)) if rows else moved[:0].movedim(0, dim)
     return _finish(self, "reduceat", result, out, source, found)
-
-
-def _fold_alike(
-    function: UfuncBase, a: torch.Tensor, first: torch.Tensor, size: torch.Tensor, found: set[str] | None
-) -> torch.Tensor:
-    """The slices from the first places on folded along the first axis: those of one size together."""
-    signed = _storage.signed(a)
-    result = torch.empty((len(first), *a.shape[1:]), dtype=signed.dtype)
-    for n in size.unique().tolist():
-        chosen = (size == n).nonzero().reshape(-1)
-        at = torch.arange(n).unsqueeze(1) + first[chosen]
-        folded = _fold(function, _storage.seen_as(signed[at], a.dtype), found)
-        result[chosen] = _storage.signed(folded)
-    return _storage.seen_as(result, a.dtype)
 
 
 @functools.partial(open_ufunc_method, at_once=of_pairs)

@@ -11,6 +11,8 @@ from npdec._array import fp_state, wrap
 from npdec._core.base import UfuncBase
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._impl import _util
+from npdec._torch.functorch import is_transformed
+from npdec._torch.tracing import recording
 
 __all__ = ["along", "of_vector"]
 
@@ -39,6 +41,10 @@ def of_vector(function: Any = None, array: Any = None, *more: Any) -> Any:
 _RUNNING = {"add": torch.cumsum, "multiply": torch.cumprod}
 _FEW = 32  # elements that are all read sooner than one is chosen
 _EXTREMES = {"maximum": torch.cummax, "minimum": torch.cummin}
+_OF_CONDITIONS = {
+    **_EXTREMES, "logical_or": torch.cummax, "bitwise_or": torch.cummax, "logical_and": torch.cummin,
+    "bitwise_and": torch.cummin,
+}  # fmt: skip
 # In which torch takes each step as the ufunc does; sums of float32 it takes in float64.
 _STEPWISE = frozenset({torch.float64, torch.int8, torch.int16, torch.int32, torch.int64})
 _TINY = 2.0**-1022
@@ -55,7 +61,11 @@ def along(function: UfuncBase, a: torch.Tensor, dim: int, found: set[str] | None
     """Running sums, products and extremes by torch's own functions; None for other ufuncs, where steps differ, and
     where there are floating-point errors to be told from one another."""
     name, plain = function.__name__, _util.are_numbers(a)
-    if not a.numel() or not (plain or type(a) is DecomposedTensor):
+    if not a.numel():
+        return None
+    if found is None and _is_recorded(a):
+        return _recorded(name, a, dim)
+    if not (plain or type(a) is DecomposedTensor):
         return None
     numbers = _util.numbers(a)
     if name in _RUNNING and a.dtype in _STEPWISE:
@@ -71,4 +81,20 @@ def along(function: UfuncBase, a: torch.Tensor, dim: int, found: set[str] | None
         if a.is_floating_point() and _has_negative_zero(a):
             return None  # which of two zeros is the greater one, torch's functions see otherwise
         return _EXTREMES[name](a, dim)[0]
+    return None
+
+
+def _is_recorded(a: torch.Tensor) -> bool:
+    """Whether a tensor is np.jit's stand-in for one, with no transform around it."""
+    return recording.get() is not None and not a.requires_grad and not is_transformed()
+
+
+def _recorded(name: str, a: torch.Tensor, dim: int) -> torch.Tensor | None:
+    """What goes into a graph, of which nobody knows the numbers, in place of a step for each row. Where zeros of both
+    signs meet it may find the other one."""
+    if name in _RUNNING and a.dtype in _STEPWISE:
+        return _RUNNING[name](a, dim, dtype=a.dtype)
+    extreme = _OF_CONDITIONS.get(name) if a.dtype is torch.bool else _EXTREMES.get(name)
+    if extreme is not None and (a.dtype in _STEPWISE or a.dtype in (torch.float32, torch.bool)):
+        return extreme(a, dim)[0]
     return None

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
 import torch.nn.functional as F
 
-from npdec._decomposed.axes import axes_of_shape
+from npdec._decomposed.axes import axes_of_shape, narrowed
 from npdec._decomposed.call import Call
+from npdec._decomposed.reverse_graph import stand_in
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._impl._util import working_dtype
-from npdec._law import law
+from npdec._law import law, ordinary_reverse
+from npdec._law.ordinary import FACTORS, has_elements
 from npdec._rules.by_formula import own_numbers, value_of
 from npdec._rules.normalisation import Function, Layer, normalise
 from npdec._rules.rule import rule
@@ -91,7 +94,31 @@ def _channels(shape: tuple[int, ...]) -> tuple[int, ...]:
     return (shape[1], *[1] * (len(shape) - 2))
 
 
-@rule(F.batch_norm)
+_STATISTICS = "input running_mean running_var weight bias training momentum eps".split()
+
+
+def _by_given_statistics(func: Function, args: Sequence[Any], options: dict[str, Any] | None = None) -> Any:
+    """Of given statistics, weight and bias, in reverse mode: an affine function, of which torch makes the graph."""
+    named = {**dict(zip(_STATISTICS, args)), **(options or {})}
+    x = named.pop("input", None)
+    if named.get("training") or not ordinary_reverse.is_ordinary(x):
+        return NotImplemented
+    for name in _STATISTICS[1:5]:
+        constant: Any = named.get(name)
+        if constant is None and name in ("weight", "bias"):
+            continue
+        if type(constant) not in FACTORS or constant.dtype is not x.value.dtype or not has_elements(constant):
+            return NotImplemented
+        if constant.is_inference():
+            return NotImplemented
+        named[name] = constant.detach()
+    on_graph = func(stand_in(x.value, x.components), **named)
+    residual = func(narrowed(x.residual, 1), **named).expand(on_graph.shape)
+    component = torch.sub(on_graph, residual).unsqueeze(0)
+    return ordinary_reverse.made_of(on_graph.detach(), residual, component, x)
+
+
+@rule(F.batch_norm, short=_by_given_statistics)
 def _batch_norm(
     func: Function,
     x: Any,

@@ -23,6 +23,9 @@ __all__ = ["joined"]
 
 _PLACE = "torch._inductor.async_compile.AsyncCompile"
 _ENTRY = re.compile(r'\s*(#include[^\n]*\n\s*)*extern "C"[^\n]*?\bkernel\(')  # how kernels begin that need nothing else
+# Vectors of booleans that are chosen or not, which inductor writes as of another width than what is put in their place:
+# https://github.com/pytorch/pytorch/blob/v2.13.0/torch/_inductor/codegen/cpp.py#L1777
+_MIXED = re.compile(r"\? (tmp\d+\(\)) : at::vec::VecMask<(\w+,\d+)>::from\(")
 _LEAST = 8000  # characters of a file: more files are not worth their headers
 _MANY = 4  # writes into a table
 _LARGE = 1024  # elements of a table
@@ -58,6 +61,7 @@ def joined() -> Iterator[None]:
 def _put_off(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def cpp_pybinding(self: Any, argtypes: list[str], source_code: str) -> Any:
+        source_code = _MIXED.sub(r"? \1.template cast<\2>() : at::vec::VecMask<\2>::from(", source_code)
         if _joining.get() and _ENTRY.match(source_code):
             return _Later(argtypes, source_code)
         return original(self, argtypes, source_code)

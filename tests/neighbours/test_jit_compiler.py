@@ -126,6 +126,29 @@ def test_booleans_beside_all_kinds_of_numbers():
         numpy.testing.assert_array_equal(numpy.asarray(one), want, err_msg=str(i))
 
 
+def test_parts_of_masks_that_are_written():
+    """inductor chooses between vectors of booleans of two widths, which compilers refuse."""
+
+    def flood(np, grid, steps):
+        seen = np.zeros(grid.shape, dtype=bool)
+        seen[2, 3] = True
+        distance = np.full(grid.shape, -1, dtype=np.int16)
+        for step in range(1, steps):
+            grown = seen.copy()
+            grown[1:] |= seen[:-1]
+            grown[:-1] |= seen[1:]
+            grown[:, 1:] |= seen[:, :-1]
+            grown[:, :-1] |= seen[:, 1:]
+            grown &= grid
+            distance[grown & ~seen] = step
+            seen = grown
+        return distance
+
+    grid = numpy.random.default_rng(0).random((6, 7)) < 0.8
+    made = np.jit(lambda grid: flood(np, grid, 4), fullgraph=True)(np.array(grid))
+    assert made.tolist() == flood(numpy, grid, 4).tolist()
+
+
 def test_products_with_a_large_matrix_are_a_librarys():
     from npdec._jit.rewording import reworded
 

@@ -98,6 +98,29 @@ def test_infinite_parts_are_as_in_numpy():
         numpy.testing.assert_array_equal(numpy.asarray(made), theirs)
 
 
+def test_quotients_and_directions_are_as_in_numpy():
+    parts = [0.0, -0.0, 1.0, -2.5, 1e300, -1e-300, numpy.inf, -numpy.inf, numpy.nan]
+    both = [complex(a, b) for a in parts for b in parts]
+    z, w = (one.ravel() for one in numpy.meshgrid(both, both))
+
+    def function(np, z, w):
+        quotients = z / w, 1 / w, 2.0 / w
+        return *[one.real + 0 for one in quotients], *[one.imag + 0 for one in quotients], np.angle(w * 1)
+
+    with numpy.errstate(all="ignore"):
+        want = function(numpy, z, w)
+    found, made = compiled(function, z, w)
+    assert made == 0
+    # NumPy's division is one fused step for some operands, and two for others, which tell where both ends are infinite.
+    missed = [
+        int((~numpy.isclose(a, b, 1e-13, 0, equal_nan=True)).sum()) for a, b in zip(map(numpy.asarray, found), want)
+    ]
+    assert max(missed) < len(z) / 500
+    z, w = RNG.normal(size=(2, 500)) + 1j * RNG.normal(size=(2, 500))
+    for a, b in zip(compiled(function, z, w)[0], function(numpy, z, w), strict=True):
+        numpy.testing.assert_allclose(numpy.asarray(a), b, rtol=1e-13)
+
+
 def test_a_graph_that_passes_to_and_fro_stays_complex():
     assert compiled(lambda np, z: np.fft.fft(np.fft.fft(z) * 2), Z)[1] == 0
     assert compiled(steps, Z, W, R)[1] == 2  # what goes out
@@ -125,3 +148,87 @@ def test_thin_products_of_transposed_matrices_are_sums(columns, products):
     found = np.jit(lambda a, b: a.T @ b, backend=backend, fullgraph=True)(np.array(a), np.array(b))
     numpy.testing.assert_allclose(numpy.asarray(found), a.T @ b, rtol=1e-13)
     assert len(left) == products
+
+
+def reworded_graph(function, *given):
+    """What the graph for inductor gives, and what its nodes call."""
+    made = []
+
+    def backend(graph, tensors):
+        made.extend(node.target for node in reworded(graph).graph.nodes)
+        return graph.forward
+
+    return np.jit(lambda *args: function(np, *args), backend=backend, fullgraph=True)(*map(np.array, given)), made
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int64", "int16", "uint8"])
+def test_short_rows_are_sorted_by_comparisons(dtype):
+    def sorts(np, x):
+        return np.sort(x, axis=0), np.sort(x.T.copy(), axis=-1), np.partition(x, 3, axis=0)[3], np.median(x, axis=0)
+
+    def cuts(np, x):
+        s = np.sort(x, axis=0)
+        return s[2:], s[:3], s[::2], s[1:4], s[:, 5:9], s[-1], s
+
+    x = RNG.integers(0, 9, (5, 600)).astype(dtype)
+    for made, theirs in zip(reworded_graph(cuts, x)[0], cuts(numpy, x), strict=True):
+        numpy.testing.assert_array_equal(numpy.asarray(made), theirs)
+    for length in (2, 3, 5, 8, 9, 13, 16):
+        x = RNG.integers(0, 9, (length, 600)).astype(dtype)
+        if x.dtype.kind == "f":
+            x[RNG.random(x.shape) < 0.1] = numpy.nan
+            x[RNG.random(x.shape) < 0.1] = RNG.choice([numpy.inf, -numpy.inf])
+            x[:, 0] = numpy.nan
+        if length < 4:
+            found, calls = reworded_graph(lambda np, x: sorts(np, np.concatenate([x, x]))[:2], x)
+            want = sorts(numpy, numpy.concatenate([x, x]))[:2]
+        else:
+            found, calls = reworded_graph(sorts, x)
+            with numpy.errstate(invalid="ignore"):
+                want = sorts(numpy, x)
+        for made, theirs in zip(found, want, strict=True):
+            assert made.dtype == theirs.dtype
+            numpy.testing.assert_array_equal(numpy.asarray(made), theirs)
+        assert aten.sort.stable not in calls
+
+
+def test_sorts_that_stay():
+    for function, shape in (
+        (lambda np, x: np.argsort(x, axis=-1, kind="stable"), (200, 9)),  # the places are wanted
+        (lambda np, x: np.sort(x, axis=-1), (90, 20)),  # long
+        (lambda np, x: np.sort(x, axis=-1), (9, 9)),  # few
+        (lambda np, x: np.sort(x.T, axis=-1).T.reshape(-1), (9, 200)),  # in the memory of columns
+    ):
+        x = RNG.normal(size=shape)
+        found, calls = reworded_graph(function, x)
+        numpy.testing.assert_array_equal(numpy.asarray(found), function(numpy, x))
+        assert aten.sort.stable in calls
+
+
+@pytest.mark.parametrize("dtype", ["int64", "int32", "int16", "int8"])
+def test_integers_are_divided_by_powers_of_two_by_shifts(dtype):
+    limits = numpy.iinfo(dtype)
+    x = numpy.array([limits.min, limits.min + 1, -9, -8, -3, -1, 0, 1, 7, 8, limits.max], dtype)
+
+    def quotients(np, x):
+        return x // 2, x % 2, x // 64, x % 64, x // 1, x % 1, np.divmod(x, 4)[1]
+
+    found, calls = reworded_graph(quotients, x)
+    for made, theirs in zip(found, quotients(numpy, x), strict=True):
+        assert made.dtype == theirs.dtype
+        assert made.tolist() == theirs.tolist()
+    assert not {aten.remainder.Tensor, aten.floor_divide.default} & set(calls)
+    others = reworded_graph(lambda np, x: (x // 3, x % 6, x // -2, x % -4, 9 // (x | 1)), x)
+    for made, theirs in zip(others[0], (x // 3, x % 6, x // -2, x % -4, 9 // (x | 1)), strict=True):
+        assert made.tolist() == theirs.tolist()
+    assert aten.bitwise_right_shift.Tensor_Scalar not in others[1]
+
+
+def test_a_divisor_that_is_written_is_none():
+    def function(np, x):
+        two = np.array(2)
+        two += x[0]
+        return x // two
+
+    x = numpy.array([1, 7, -7])
+    assert reworded_graph(function, x)[0].tolist() == (x // 3).tolist()
