@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -25,6 +26,15 @@ ALL = (*REAL, "complex64", "complex128")
 
 MANY = _by_numpy.MANY + 200
 SHAPES = ((MANY,), (MANY // 40, 40), (60, 5), (7,), (0, 3), ())
+
+
+@pytest.fixture(autouse=True)
+def in_python() -> Iterator[None]:
+    """All calls are left to Python, which a profiler is told of: `npdec._native` computes some in memory itself."""
+    before = sys.getprofile()
+    sys.setprofile(lambda *event: None)
+    yield
+    sys.setprofile(before)
 
 
 @functools.cache
