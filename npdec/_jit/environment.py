@@ -181,7 +181,7 @@ class Environment:
                 *self.read(lambda: get().args, value.args, where),
                 **self.read(lambda: get().keywords, value.keywords, where),
             )
-        if isinstance(value, types.MethodType):
+        if isinstance(value, types.MethodType) and not is_unbound(value):
             return types.MethodType(
                 self.read(lambda: get().__func__, value.__func__, where),
                 self.read(lambda: get().__self__, value.__self__, where),

@@ -76,9 +76,12 @@ like(PyObject *array, int number)
         return or_none(left_to_python());
     made.rank = of->rank;
     made.kind = of->kind;
-    for (int axis = 0; axis < of->rank; axis++)
+    for (int axis = 0; axis < of->rank; axis++) {
         size = product(size, made.shape[axis] = of->shape[axis]);
-    if (!are_few(size))
+        if (of->strides[axis] == 0 && of->shape[axis] > 1)
+            size = 0; /* where torch puts an axis of equal rows, it says */
+    }
+    if (size == 0 || !are_few(size))
         return Py_NewRef(Py_None);
     return or_none(filled(&made, size, number));
 }
