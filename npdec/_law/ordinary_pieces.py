@@ -33,7 +33,7 @@ def _in_pieces(
     args: Sequence[Any],
     options: dict[str, Any] | None = None,
 ) -> Any:
-    x = args[0] if args else None
+    x: Any = args[0] if args else None
     if not options and is_ordinary(x) and settings.get().rule == "affine":
         value, residual = x.value, x.residual
         graph = value.requires_grad or residual.requires_grad or x.components.requires_grad
