@@ -7,78 +7,10 @@
  */
 #include "lazy.h"
 
-#include <stdlib.h>
-
-/* What a tensor is made of. Memory that is npdec's until then follows, at a multiple of 64 bytes as torch has it. */
-struct block {
-    Managed managed;
-    int64_t shape[MOST_AXES], strides[MOST_AXES];
-    size_t size;  /* in bytes, with the memory */
-};
-#define ALIGNMENT 64
-
-/* Large blocks that were freed last: what computes with such arrays takes the same ones again and again, and the system
- * would clear their pages each time. */
-#define LARGE ((size_t)1 << 16)
-#define BLOCKS 8
-#define BYTES ((size_t)1 << 26)
-static struct {
-    PyThread_type_lock lock;
-    struct block *blocks[BLOCKS];  /* the one that was freed first comes first */
-    int count;
-    size_t size;
-} spare;
-
 const Exchange *exchange;
 struct asked asked;
 
 /* --- memory ------------------------------------------------------------------------------------------------------- */
-
-static struct block *
-without_spare(int at)
-{
-    struct block *block = spare.blocks[at];
-    spare.count--;
-    spare.size -= block->size;
-    memmove(spare.blocks + at, spare.blocks + at + 1, (size_t)(spare.count - at) * sizeof(*spare.blocks));
-    return block;
-}
-
-static struct block *
-new_block(size_t size)
-{
-    struct block *block = NULL;
-    if (size >= LARGE && spare.lock != NULL) {
-        size = (size + 4095) / 4096 * 4096;
-        PyThread_acquire_lock(spare.lock, WAIT_LOCK);
-        for (int i = spare.count; block == NULL && i-- > 0;)
-            if (spare.blocks[i]->size >= size && spare.blocks[i]->size - size <= size / 8)
-                block = without_spare(i);
-        PyThread_release_lock(spare.lock);
-    }
-    if (block == NULL) {
-        block = malloc(size);
-        if (block != NULL)
-            block->size = size;
-    }
-    return block;
-}
-
-/* Called without Python's lock, too. */
-static void
-free_block(struct block *block)
-{
-    if (block != NULL && block->size >= LARGE && block->size <= BYTES / 2 && spare.lock != NULL) {
-        PyThread_acquire_lock(spare.lock, WAIT_LOCK);
-        while (spare.count == BLOCKS || (spare.count && spare.size + block->size > BYTES))
-            free(without_spare(0));
-        spare.blocks[spare.count++] = block;
-        spare.size += block->size;
-        PyThread_release_lock(spare.lock);
-        return;
-    }
-    free(block);
-}
 
 static void
 free_managed(Managed *managed)
@@ -190,8 +122,6 @@ new_lazy(Elements *whole)
     whole->is_whole = 1;
     for (int axis = whole->rank; axis-- > 0; size *= whole->shape[axis])
         whole->strides[axis] = size;
-    if (spare.lock == NULL)
-        spare.lock = PyThread_allocate_lock();
     struct block *block = new_block(sizeof(struct block) + ALIGNMENT + (size_t)size);
     struct memory *memory = block == NULL ? NULL : PyMem_Calloc(1, sizeof(struct memory));
     if (memory == NULL) {
@@ -306,7 +236,7 @@ read_tensor(PyObject *array, Reading *reading)
         describe(&loan->managed, elements->kind, elements->rank, elements->memory, loan->shape, loan->strides);
         tensor = new_tensor(&loan->managed);
         if (tensor == NULL) {
-            free(loan);
+            free_block(loan);
             return NULL;
         }
     }

@@ -15,6 +15,16 @@ struct memory {
     int is_written;         /* after the tensor was made */
 };
 
+/* What a tensor is made of. Memory that is npdec's until then follows, at a multiple of 64 bytes as torch has it. */
+struct block {
+    Managed managed;
+    int64_t shape[MOST_AXES], strides[MOST_AXES];
+    size_t size;  /* in bytes, with the memory */
+};
+#define ALIGNMENT 64
+struct block *new_block(size_t size);                 /* NULL where there is none, without an error */
+void free_block(struct block *block);                 /* or NULL; Python's lock is not needed */
+
 /* What torch is asked, and npdec. */
 extern struct asked {
     PyObject *use_count, *increment_version, *functions, *is_inference, *is_transformed, *is_grad, *is_traced,
