@@ -258,7 +258,11 @@ put(PyObject *array, PyObject *key, PyObject *value, Operand *given)
         long long index = i;
         if (is_mask ? !*one : (index = *(const long long *)one, 0))
             continue;
-        memcpy(to->memory + (index < 0 ? index + length : index) * to->strides[0], from, (size_t)size);
+        char *place = to->memory + (index < 0 ? index + length : index) * to->strides[0];
+        if (size == 8)
+            memcpy(place, from, 8);
+        else
+            memcpy(place, from, (size_t)size);
         from += by;
     }
     return 1;

@@ -14,6 +14,10 @@ typedef unsigned short uint16;
 typedef unsigned int uint32;
 typedef unsigned long long uint64;
 
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize("no-trapping-math", "no-math-errno") /* nobody asks for the flags: choices are no branches */
+#endif
+
 /* Of numbers that follow each other compilers compute several at once: more where the processor can. */
 #if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__)
 #define BY_PROCESSOR __attribute__((target_clones("avx2", "default")))
@@ -93,8 +97,8 @@ typedef unsigned long long uint64;
     LOOP(subtract_##type, type, type, x - y) \
     LOOP(multiply_##type, type, type, x *y) \
     LOOP(divide_##type, type, type, x / y) \
-    LOOP(maximum_##type, type, type, x != x || x > y ? x : y) \
-    LOOP(minimum_##type, type, type, x != x || x < y ? x : y) \
+    LOOP(maximum_##type, type, type, (x != x) | (x > y) ? x : y) \
+    LOOP(minimum_##type, type, type, (x != x) | (x < y) ? x : y) \
     LOOP(negative_##type, type, type, -x) \
     LOOP(absolute_##type, type, type, fabs##f(x)) \
     LOOP(square_##type, type, type, x *x) \
@@ -148,17 +152,25 @@ OF_COMPLEX(complex64, float)
 OF_COMPLEX(complex128, double)
 
 /* The larger and the smaller of 0 and -0 are what torch says, of vectors otherwise than at their ends. */
-#define OPEN(type) \
-    static void open_##type(char *to, const char *a, const char *b, Py_ssize_t count, const Py_ssize_t *by) \
+#define OPEN(type, bits) \
+    BY_PROCESSOR static void open_##type(char *to, const char *a, const char *b, Py_ssize_t count, \
+                                         const Py_ssize_t *by) \
     { \
-        for (; count > 0; count--, a += by[1], b += by[2]) { \
-            const type x = *(const type *)a, y = *(const type *)b; \
-            if (x == 0 && y == 0 && !signbit(x) != !signbit(y)) \
-                *to = 1; \
-        } \
+        bits found = 0; \
+        if (by[1] == sizeof(bits) && by[2] == sizeof(bits)) \
+            for (Py_ssize_t i = 0; i < count; i++) { \
+                const bits x = ((const bits *)a)[i], y = ((const bits *)b)[i]; \
+                found |= !(bits)(x << 1) & !(bits)(y << 1) & (x != y); \
+            } \
+        else \
+            for (; count > 0; count--, a += by[1], b += by[2]) { \
+                const bits x = *(const bits *)a, y = *(const bits *)b; \
+                found |= !(bits)(x << 1) & !(bits)(y << 1) & (x != y); \
+            } \
+        *to |= found != 0; \
     }
-OPEN(float)
-OPEN(double)
+OPEN(float, uint32)
+OPEN(double, uint64)
 
 #define INTEGERS(name) \
     [INT8] = name##_int8, [INT16] = name##_int16, [INT32] = name##_int32, [INT64] = name##_int64, \

@@ -212,8 +212,17 @@ over(Inner *inner, int rank, const Py_ssize_t *shape, char *to, const char *a, c
     static void from##_as_##to(char *put, const char *a, const char *b, Py_ssize_t count, const Py_ssize_t *by) \
     { \
         (void)b; \
-        for (; count > 0; count--, put += by[0], a += by[1]) \
-            *(to *)put = expression; \
+        if (by[0] == sizeof(to) && by[1] == sizeof(from)) \
+            for (; count > 0; count--, put += sizeof(to), a += sizeof(from)) \
+                *(to *)put = expression; \
+        else if (by[0] == sizeof(to) && by[1] == 0) { \
+            const to one = expression; \
+            for (; count > 0; count--, put += sizeof(to)) \
+                *(to *)put = one; \
+        } \
+        else \
+            for (; count > 0; count--, put += by[0], a += by[1]) \
+                *(to *)put = expression; \
     }
 #define CAST(from, to) CAST_BY(from, to, (to)*(const from *)a)
 #define CAST_BOOL(from, to) CAST_BY(from, to, (to)(*a != 0)) /* any byte but 0 is true */
@@ -230,6 +239,7 @@ typedef unsigned int uint32;
 typedef unsigned long long uint64;
 typedef float float32;
 typedef double float64;
+typedef unsigned char bool_;
 typedef struct { float real, imag; } complex64;
 typedef struct { double real, imag; } complex128;
 #define AS_COMPLEX(from, to, expression) \
