@@ -145,7 +145,7 @@ def run(lines: list[str], module: Any, fully: bool, in_python: bool = False) -> 
 def test_drawn_programs(part: int) -> None:
     with warnings.catch_warnings(), numpy.errstate(all="ignore"):
         warnings.simplefilter("ignore")
-        for seed in range(part, tiers.fewer(600), 4):
+        for seed in range(part, tiers.fewer(600, 20), 4):
             lines = Drawn(seed).lines
             assert run(lines, npdec, True) == run(lines, npdec, True, in_python=True), "\n".join(lines)
             assert run(lines, npdec, False) == run(lines, numpy, False), "\n".join(lines)

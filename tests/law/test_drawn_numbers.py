@@ -134,7 +134,6 @@ def check(name, seed, dtype):
     assert said == said_generally
 
 
-@pytest.mark.whole
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_functions_of_drawn_scalars_are_those_of_the_general_way(name):
     for seed in range(6):
