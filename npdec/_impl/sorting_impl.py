@@ -227,7 +227,7 @@ def searchsorted(a: ArrayLike, v: ArrayLike, side: str = "left", sorter: Opaque 
     return _order.search(a, v, side == "right")
 
 
-@public(method=True, direct=Direct(lambda a: places(a) if a.dim() else None, SUMMED))
+@public(method=True, direct=Direct(lambda a: places(as_truth(a)) if a.dim() else None, SUMMED))
 def nonzero(a: ArrayLike):
     """The indices of the elements that are not zero: for each axis a 1-d array of int64, in the order of the array.
 
