@@ -141,7 +141,7 @@ def slope_beside(
         if not swapped and other in POLYNOMIALS:
             return polynomial_slope(other, x, r, dtype)
         if not (swapped or other):
-            return 0.0 if fx == fr == 1 else None
+            return 0.0 if fx == fr == 1 and math.isfinite(x - r) else None
         close: Close = partial(exponential_between if swapped else power_between, other)
     else:
         find = _MEANS.get(form)
