@@ -30,8 +30,10 @@ class NativeHook(BuildHookInterface[Any]):
             command.build_lib = command.build_temp = scratch
             command.ensure_finalized()
             library = Path(self.root, command.get_ext_fullpath(native.name))
-            library.unlink(missing_ok=True)  # of other sources
-            command.run()
+            written = max(Path(self.root, path).stat().st_mtime_ns for path in [*sources, *headers])
+            if not library.exists() or library.stat().st_mtime_ns < written:
+                library.unlink(missing_ok=True)  # of other sources
+                command.run()
         if library.exists():
             build_data["artifacts"].append(f"/{library.relative_to(self.root).as_posix()}")
             build_data["pure_python"] = False
