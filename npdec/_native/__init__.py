@@ -16,7 +16,7 @@ from typing import Any
 
 __all__ = ["calls"]
 
-_INTERFACE = 4
+_INTERFACE = 5
 calls: Any = None
 if not os.environ.get("NPDEC_PURE_PYTHON"):
     with contextlib.suppress(ImportError):  # it is not built, or for another Python

@@ -262,16 +262,30 @@ rank(PyObject *function, PyObject *const *args, size_t nargsf, PyObject *names)
     return elements == NULL ? go_on(function, args, nargsf, names) : PyLong_FromLong(elements->rank);
 }
 
+static Py_ssize_t
+count_of(const Elements *elements)
+{
+    Py_ssize_t count = 1;
+    for (int axis = 0; axis < elements->rank; axis++)
+        count *= elements->shape[axis];
+    return count;
+}
+
 static PyObject *
 size(PyObject *function, PyObject *const *args, size_t nargsf, PyObject *names)
 {
     const Elements *elements = only_lazy(args, nargsf, names);
     if (elements == NULL)
         return go_on(function, args, nargsf, names);
-    Py_ssize_t count = 1;
-    for (int axis = 0; axis < elements->rank; axis++)
-        count *= elements->shape[axis];
-    return PyLong_FromSsize_t(count);
+    return PyLong_FromSsize_t(count_of(elements));
+}
+
+static PyObject *
+bytes(PyObject *function, PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    const Elements *elements = only_lazy(args, nargsf, names);
+    return elements == NULL ? go_on(function, args, nargsf, names)
+                            : PyLong_FromSsize_t(count_of(elements) * elements->itemsize);
 }
 
 static PyObject *
@@ -368,16 +382,16 @@ PyObject *
 attach_arrays(PyObject *module, PyObject *args)
 {
     PyTypeObject *array, *tensor, *family;
-    static const vectorcallfunc ordinary[5] = {transposed, shape, rank, size, length};
-    PyObject *slots[10], *namespace, *getters[5], *greatest, *numbers;
+    static const vectorcallfunc ordinary[6] = {transposed, shape, rank, size, length, bytes};
+    PyObject *slots[10], *namespace, *getters[6], *greatest, *numbers;
     Py_ssize_t *const offsets[10] = {
         &arrays.of_tensor, &arrays.of_dtype, &arrays.of_family, &arrays.of_window, &arrays.of_reason,
         &families.of_limit, &families.of_most, &families.of_origin, &families.of_mirrors, &families.of_mixed};
-    if (!PyArg_ParseTuple(args, "O!O!(OOOOO)O!(OOOOO)O!(OOOOO)O!O!:attach_arrays", &PyType_Type, &array, &PyType_Type,
+    if (!PyArg_ParseTuple(args, "O!O!(OOOOO)O!(OOOOO)O!(OOOOOO)O!O!:attach_arrays", &PyType_Type, &array, &PyType_Type,
                           &tensor, &slots[0], &slots[1], &slots[2], &slots[3], &slots[4], &PyType_Type, &family,
                           &slots[5], &slots[6], &slots[7], &slots[8], &slots[9], &PyDict_Type, &namespace,
                           &getters[0], &getters[1], &getters[2], &getters[3], &getters[4],
-                          &PyDict_Type, &greatest, &PyDict_Type, &numbers))
+                          &getters[5], &PyDict_Type, &greatest, &PyDict_Type, &numbers))
         return NULL;
     for (int i = 0; i < 10; i++)
         if ((*offsets[i] = offset_of(slots[i])) < 0)
@@ -391,7 +405,7 @@ attach_arrays(PyObject *module, PyObject *args)
     Py_XSETREF(kept, Py_NewRef(numbers));
     for (size_t i = 0; i < sizeof(WORDS) / sizeof(*WORDS); i++)
         Py_XSETREF(*WORDS[i].word, PyUnicode_InternFromString(WORDS[i].name));
-    for (int i = 0; i < 5; i++)
+    for (int i = 0; i < 6; i++)
         if (stand_before(getters[i], ordinary[i]) < 0)
             return NULL;
     Py_RETURN_NONE;

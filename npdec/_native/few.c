@@ -128,6 +128,44 @@ few_of_scalars(const Loops *loops, PyObject *x, PyObject *y)
     return scalar_of(found.kind, number_at(&found, (char *)&element));
 }
 
+/* The greatest or the least of few numbers; None for many, and where it is a zero, whose sign torch says. */
+static PyObject *
+extreme(PyObject *array, const char *name)
+{
+    Operand a = {.copy = NULL};
+    Element found;
+    Elements one = {.kind = -1};
+    Py_ssize_t by[3][MOST_AXES] = {{0}};
+    const Loops *loops = loops_of(name);
+    if (!Py_IS_TYPE(array, arrays.type) || is_watching() || !taken(array, &a) || a.kind == BOOL || size_of(a.at) > 64
+        || size_of(a.at) == 0 || loops->of[a.kind] == NULL || is_seen_by_torch())
+        return or_none(left_to_python());
+    one.kind = a.kind;
+    one.itemsize = SIZES[a.kind];
+    memcpy(&found, a.at->memory, (size_t)one.itemsize);
+    for (int axis = 0; axis < a.at->rank; axis++)
+        by[1][axis] = a.at->strides[axis];
+    over(loops->of[a.kind], a.at->rank, a.at->shape, (char *)&found, a.at->memory, (char *)&found, by);
+    PyObject *number = number_at(&one, (char *)&found);
+    if (number != NULL && PyFloat_CheckExact(number) && PyFloat_AS_DOUBLE(number) == 0) {
+        Py_DECREF(number);
+        return Py_NewRef(Py_None);
+    }
+    return scalar_of(a.kind, number);
+}
+
+PyObject *
+few_max(PyObject *module, PyObject *array)
+{
+    return extreme(array, "maximum");
+}
+
+PyObject *
+few_min(PyObject *module, PyObject *array)
+{
+    return extreme(array, "minimum");
+}
+
 /* --- what is written ---------------------------------------------------------------------------------------------- */
 
 /* The addresses between which elements lie. */

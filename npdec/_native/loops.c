@@ -91,6 +91,30 @@ typedef unsigned long long uint64;
     LOOP(absolute_##type, type, type, x) \
     LOOP(floor_divide_##type, type, type, y == 0 ? 0 : x / y) \
     LOOP(remainder_##type, type, type, y == 0 ? 0 : x % y)
+/* What is left of a division towards minus infinity, and its quotient, which may be one off where it is rounded up. */
+#define DIVIDED(type, f) \
+    static inline type rest_of_##type(type x, type y) \
+    { \
+        type rest = fmod##f(x, y); \
+        if (rest == 0) \
+            return copysign##f(0, y); \
+        return y != 0 && (y < 0) != (rest < 0) ? rest + y : rest; \
+    } \
+    static inline type quotient_of_##type(type x, type y) \
+    { \
+        if (y == 0) \
+            return x / y; \
+        type rest = fmod##f(x, y), found = (x - rest) / y, whole; \
+        if (rest != 0 && (y < 0) != (rest < 0)) \
+            found -= 1; \
+        if (found == 0) \
+            return copysign##f(0, x / y); \
+        whole = floor##f(found); \
+        return found - whole > (type)0.5 ? whole + 1 : whole; \
+    }
+DIVIDED(float, f)
+DIVIDED(double, )
+
 /* Of NaN and another number the larger and the smaller are NaN. */
 #define OF_FLOATS(type, f) \
     LOOP(add_##type, type, type, x + y) \
@@ -103,6 +127,8 @@ typedef unsigned long long uint64;
     LOOP(absolute_##type, type, type, fabs##f(x)) \
     LOOP(square_##type, type, type, x *x) \
     LOOP(reciprocal_##type, type, type, 1 / x) \
+    LOOP(floor_divide_##type, type, type, quotient_of_##type(x, y)) \
+    LOOP(remainder_##type, type, type, rest_of_##type(x, y)) \
     LOOP(floor_##type, type, type, floor##f(x)) \
     LOOP(ceil_##type, type, type, ceil##f(x)) \
     LOOP(trunc_##type, type, type, trunc##f(x)) \
@@ -182,8 +208,8 @@ static const Loops LOOPS[] = {
     {"subtract", SAME, {INTEGERS(subtract), FLOATS(subtract), COMPLEX(subtract)}},
     {"multiply", SAME, {[BOOL] = both, INTEGERS(multiply), FLOATS(multiply), COMPLEX(multiply)}, {NULL, NULL}, 1},
     {"divide", SAME, {FLOATS(divide)}},
-    {"floor_divide", SAME, {INTEGERS(floor_divide)}},
-    {"remainder", SAME, {INTEGERS(remainder)}},
+    {"floor_divide", SAME, {INTEGERS(floor_divide), FLOATS(floor_divide)}},
+    {"remainder", SAME, {INTEGERS(remainder), FLOATS(remainder)}},
     {"maximum", SAME, {[BOOL] = either, INTEGERS(maximum), FLOATS(maximum)}, {open_float, open_double}},
     {"minimum", SAME, {[BOOL] = both, INTEGERS(minimum), FLOATS(minimum)}, {open_float, open_double}},
     {"bitwise_and", SAME, {[BOOL] = both, INTEGERS(bitwise_and)}},

@@ -56,7 +56,7 @@ static PyMethodDef methods[] = {
     {"attach_arrays", attach_arrays, METH_VARARGS,
      "attach_arrays(class of arrays, torch.Tensor, slots `_t _d _m _w _ro`, class of families, slots "
      "`limit most origin mirrors mixed` of these, namespace with `_is_in_torch_dispatch_mode`, functions of "
-     "`T shape ndim size __len__`, "
+     "`T shape ndim size __len__ nbytes`, "
      "{float or int: {dtype: limit of the numbers that are taken}}, {dtype: {number: tensor}})"},
     {"attach_writes", attach_writes, METH_VARARGS,
      "attach_writes(namespace with `_current_level`, is_transformed, ContextVar of transforms)"},
@@ -86,6 +86,8 @@ static PyMethodDef methods[] = {
     {"few_copy", few_copy, METH_O, "np.copy(a), or None."},
     {"few_where", (PyCFunction)(void (*)(void))few_where, METH_FASTCALL, "np.where(condition, x, y), or None."},
     {"few_at", (PyCFunction)(void (*)(void))few_at, METH_FASTCALL, "ufunc.at(a, indices, b), by name: if it is done."},
+    {"few_max", few_max, METH_O, "The greatest of few numbers, or None."},
+    {"few_min", few_min, METH_O, "The least of few numbers, or None."},
     {"few_arange", few_arange, METH_O, "np.arange(stop), or None."},
     {"references", references, METH_O, "The references to a tensor that is given in a tuple."},
     {NULL, NULL, 0, NULL},

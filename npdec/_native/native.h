@@ -7,7 +7,7 @@
 #include <stddef.h>
 
 /* Counts the changes of what `attach_...` take, as `npdec/_native/__init__.py` does. */
-#define INTERFACE 4
+#define INTERFACE 5
 
 /* The dtypes that a Python number holds. */
 enum kind { BOOL, INT8, INT16, INT32, INT64, UINT8, UINT16, UINT32, UINT64, FLOAT16, FLOAT32, FLOAT64, COMPLEX64,
@@ -158,6 +158,8 @@ PyObject *few_ones_like(PyObject *module, PyObject *array);
 PyObject *few_empty_like(PyObject *module, PyObject *array);
 PyObject *few_copy(PyObject *module, PyObject *array);
 PyObject *few_arange(PyObject *module, PyObject *stop);
+PyObject *few_max(PyObject *module, PyObject *array);
+PyObject *few_min(PyObject *module, PyObject *array);
 PyObject *attach_creation(PyObject *module, PyObject *namespace);
 
 /* choice.c */

@@ -32,7 +32,7 @@ __all__ = ["statements"]
 _Kind, _Tensor = inspect.Parameter, torch.Tensor
 # The functions that `npdec._native` computes of few numbers, or leaves to Python, and how many parameters it is given.
 _FEW = {"zeros": 2, "ones": 2, "empty": 2, "zeros_like": 1, "ones_like": 1, "empty_like": 1, "copy": 1, "arange": 1}
-_FEW |= {"where": 3}
+_FEW |= {"where": 3, "max": 1, "min": 1}
 _REFUSALS = (RuntimeError, IndexError, TypeError, ValueError, OverflowError)
 
 

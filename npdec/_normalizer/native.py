@@ -68,6 +68,7 @@ def _attach_arrays() -> None:
     of_families = tuple(vars(Family)[name] for name in ("limit", "most", "origin", "mirrors", "mixed"))
     getters = [vars(ArrayMethods)["T"].fget, vars(wrap.ARRAY)["shape"].fget]
     getters += [vars(ArrayMethods)["ndim"].fget, vars(ArrayMethods)["size"].fget, vars(wrap.ARRAY)["__len__"]]
+    getters += [vars(ArrayMethods)["nbytes"].fget]
     taken = _limits(), _promotion.KEPT
     calls.attach_arrays(wrap.ARRAY, torch.Tensor, slots, Family, of_families, vars(_dispatch), tuple(getters), *taken)
     calls.attach_writes(vars(forward_ad), is_transformed, transforms.current)

@@ -208,3 +208,15 @@ def test_memory_runs_out() -> None:
         finally:
             hooks.remove_mem_hooks()
         assert repr(program()) == wanted
+
+
+@native
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "int32", "int64", "uint64", "float16", "float32", "float64"])
+def test_extremes_and_sizes(dtype: str) -> None:
+    numbers = [[3, 0, 5], [1, 0, 2]]
+    rows: list[Any] = [numbers, [[7]], [[float("nan"), 1], [2, 3]], [[-0.0, 0.0]], [[float("inf"), -float("inf")]]]
+    for row in rows if dtype.startswith("float") else [numbers, [[7]]]:
+        for x in (np.array(row).astype(dtype), np.array(row).astype(dtype).T, np.array(row).astype(dtype)[:, ::2]):
+            for call in (x.max, x.min, lambda x=x: np.max(x), lambda x=x: np.amin(x), lambda x=x: (x.nbytes, x.size)):
+                both_ways(call)
+                both_ways(lambda call=call, x=x: (x[:1], call()))
