@@ -128,7 +128,7 @@ few_of_scalars(const Loops *loops, PyObject *x, PyObject *y)
     return scalar_of(found.kind, number_at(&found, (char *)&element));
 }
 
-/* The greatest or the least of few numbers; None for many, and where it is a zero, whose sign torch says. */
+/* The greatest or the least of few numbers; None for many, and for zeros of both signs, of which torch says one. */
 static PyObject *
 extreme(PyObject *array, const char *name)
 {
@@ -146,12 +146,13 @@ extreme(PyObject *array, const char *name)
     for (int axis = 0; axis < a.at->rank; axis++)
         by[1][axis] = a.at->strides[axis];
     over(loops->of[a.kind], a.at->rank, a.at->shape, (char *)&found, a.at->memory, (char *)&found, by);
-    PyObject *number = number_at(&one, (char *)&found);
-    if (number != NULL && PyFloat_CheckExact(number) && PyFloat_AS_DOUBLE(number) == 0) {
-        Py_DECREF(number);
-        return Py_NewRef(Py_None);
+    if (IS_REAL(a.kind)) {
+        char is_open = 0;
+        over(loops->unless[a.kind == FLOAT64], a.at->rank, a.at->shape, &is_open, a.at->memory, (char *)&found, by);
+        if (is_open)
+            Py_RETURN_NONE;
     }
-    return scalar_of(a.kind, number);
+    return scalar_of(a.kind, number_at(&one, (char *)&found));
 }
 
 PyObject *
