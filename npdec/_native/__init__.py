@@ -14,9 +14,11 @@ import importlib
 import os
 from typing import Any
 
+import torch
+
 __all__ = ["calls"]
 
-_INTERFACE = 5
+_INTERFACE = 6
 calls: Any = None
 if not os.environ.get("NPDEC_PURE_PYTHON"):
     with contextlib.suppress(ImportError):  # it is not built, or for another Python
@@ -26,3 +28,5 @@ if calls is not None and getattr(calls, "INTERFACE", 0) != _INTERFACE:
         f"npdec._native: {calls.__file__} was compiled from other sources; install npdec again (pip install -e .), or "
         "set NPDEC_PURE_PYTHON=1 to do without it"
     )
+if calls is not None and not calls.is_known(torch.Tensor.__dlpack_c_exchange_api__):
+    calls = None  # torch exchanges tensors in another way

@@ -292,7 +292,7 @@ attach_call(PyObject *module, PyObject *args)
     PyObject *name = PyDict_GetItemString(names, "few");
     const char *stem = name == NULL || name == Py_None ? NULL : PyUnicode_AsUTF8(name);
     call->is_power = stem != NULL && strcmp(stem, "power") == 0;
-    call->few = stem == NULL || arrays.of_elements == 0 ? NULL : loops_of(call->is_power ? "square" : stem);
+    call->few = stem == NULL ? NULL : loops_of(call->is_power ? "square" : stem);
     call->is_turned = PyDict_GetItemString(names, "turned") == Py_True;
     call->skipped = skipped;
     call->reduces = PyDict_GetItemString(names, "reduces") != NULL;

@@ -128,34 +128,17 @@ few_chosen(PyObject *array, PyObject *key)
 }
 
 /* Elements of one array where a mask is true, else of another. */
-static void
-where_16(char *to, const char *a, const char *mask, Py_ssize_t count, const Py_ssize_t *by)
-{
-    for (; count > 0; count--, to += by[0], a += by[1], mask += by[2])
-        if (*mask)
-            memcpy(to, a, 16);
-}
-static void
-where_8(char *to, const char *a, const char *mask, Py_ssize_t count, const Py_ssize_t *by)
-{
-    for (; count > 0; count--, to += by[0], a += by[1], mask += by[2])
-        if (*mask)
-            memcpy(to, a, 8);
-}
-static void
-where_4(char *to, const char *a, const char *mask, Py_ssize_t count, const Py_ssize_t *by)
-{
-    for (; count > 0; count--, to += by[0], a += by[1], mask += by[2])
-        if (*mask)
-            memcpy(to, a, 4);
-}
-static void
-where_1(char *to, const char *a, const char *mask, Py_ssize_t count, const Py_ssize_t *by)
-{
-    for (; count > 0; count--, to += by[0], a += by[1], mask += by[2])
-        if (*mask)
-            *to = *a;
-}
+#define WHERE(size) \
+    static void where_##size(char *to, const char *a, const char *mask, Py_ssize_t count, const Py_ssize_t *by) \
+    { \
+        for (; count > 0; count--, to += by[0], a += by[1], mask += by[2]) \
+            if (*mask) \
+                memcpy(to, a, size); \
+    }
+WHERE(1)
+WHERE(4)
+WHERE(8)
+WHERE(16)
 
 static PyObject *
 where(PyObject *const *args, Py_ssize_t count, Operand *given)

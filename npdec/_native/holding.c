@@ -94,8 +94,7 @@ in_torch(PyObject *tensor)
     return found;
 }
 
-/* Whether nobody but an array holds its tensor, nor looks at its memory by another one. */
-static int
+int
 holds_alone(PyObject *tensor)
 {
     Py_ssize_t of_weak = Py_TYPE(tensor)->tp_weaklistoffset; /* where its weak references are, to be had again by */
@@ -189,6 +188,16 @@ static PyGetSetDef slots[] = {
     {"_t", get_slot, set_slot, "The tensor, which a lazy array gets when it is asked for.", &arrays.of_tensor},
     {"_m", get_slot, set_slot, "The arrays over the same memory, or None.", &arrays.of_family}};
 
+/* Whether torch's interface is of the version that is used here. */
+PyObject *
+is_known(PyObject *module, PyObject *capsule)
+{
+    const Exchange *found = PyCapsule_GetPointer(capsule, "dlpack_exchange_api");
+    if (found == NULL)
+        return NULL;
+    return PyBool_FromLong(found->major == 1 && found->to_tensor != NULL && found->look_at != NULL);
+}
+
 PyObject *
 attach_lazy(PyObject *module, PyObject *args)
 {
@@ -204,8 +213,6 @@ attach_lazy(PyObject *module, PyObject *args)
     const Exchange *found = PyCapsule_GetPointer(capsule, "dlpack_exchange_api");
     if (found == NULL || (arrays.of_elements = offset_of(member)) < 0)
         return NULL;
-    if (found->major != 1 || found->to_tensor == NULL || found->look_at == NULL)
-        Py_RETURN_FALSE; /* of another version: no array is lazy */
     PyObject *base = PyObject_GetAttr(view, words.base);
     if (base == NULL)
         return NULL;
@@ -228,5 +235,5 @@ attach_lazy(PyObject *module, PyObject *args)
             return NULL;
     }
     exchange = found;
-    Py_RETURN_TRUE;
+    Py_RETURN_NONE;
 }

@@ -5,15 +5,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-typedef signed char int8;
-typedef short int16;
-typedef int int32;
-typedef long long int64;
-typedef unsigned char uint8;
-typedef unsigned short uint16;
-typedef unsigned int uint32;
-typedef unsigned long long uint64;
-
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC optimize("no-trapping-math", "no-math-errno") /* nobody asks for the flags: choices are no branches */
 #endif
@@ -160,7 +151,6 @@ LOOP(equal_bool, uint8, char, !x == !y)
 
 /* Of complex numbers: sums part by part, and products of those of which one is real. */
 #define OF_COMPLEX(type, part) \
-    typedef struct { part real, imag; } type; \
     static inline type add_of_##type(type x, type y) { return (type){x.real + y.real, x.imag + y.imag}; } \
     static inline type subtract_of_##type(type x, type y) { return (type){x.real - y.real, x.imag - y.imag}; } \
     static inline type negative_of_##type(type x) { return (type){-x.real, -x.imag}; } \

@@ -64,10 +64,10 @@ static PyMethodDef methods[] = {
      "attach_elements(getitem, setitem, increment_version, what stands for a window that is not open yet, references "
      "of a tensor that only an array and its window hold)"},
     {"attach_windows", attach_windows, METH_VARARGS,
-     "attach_windows(Elements, {dtype: letter}, torch.strided, is_wrapped, use count of a storage, what arrays of a "
-     "dtype take)"},
+     "attach_windows(Elements, {dtype: letter}, torch.strided, is_wrapped, what arrays of a dtype take)"},
     {"attach_call", attach_call, METH_VARARGS,
      "attach_call(function, number of operands, {name of what the function uses: what that is})"},
+    {"is_known", is_known, METH_O, "Whether a capsule of DLPack's C interface is of the version that is used here."},
     {"attach_lazy", attach_lazy, METH_VARARGS,
      "attach_lazy(capsule of DLPack's C interface, slot `_e`, class that has it, a tensor that is a view of another, "
      "namespace with `_is_profiler_enabled`, (use count of a storage, increment_version, number of modes of functions, "

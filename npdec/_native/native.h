@@ -7,11 +7,27 @@
 #include <stddef.h>
 
 /* Counts the changes of what `attach_...` take, as `npdec/_native/__init__.py` does. */
-#define INTERFACE 5
+#define INTERFACE 6
 
 /* The dtypes that a Python number holds. */
 enum kind { BOOL, INT8, INT16, INT32, INT64, UINT8, UINT16, UINT32, UINT64, FLOAT16, FLOAT32, FLOAT64, COMPLEX64,
             COMPLEX128, KINDS };
+
+/* Numbers, as C has them. */
+typedef signed char int8;
+typedef short int16;
+typedef int int32;
+typedef long long int64;
+typedef unsigned char uint8;
+typedef unsigned short uint16;
+typedef unsigned int uint32;
+typedef unsigned long long uint64;
+typedef struct {
+    float real, imag;
+} complex64;
+typedef struct {
+    double real, imag;
+} complex128;
 
 #define IS_WHOLE(kind) ((kind) >= INT8 && (kind) <= UINT64)
 #define IS_REAL(kind) ((kind) >= FLOAT16 && (kind) <= FLOAT64)
@@ -122,6 +138,8 @@ int hold(PyObject *array);                            /* make an array lazy that
 void written(PyObject *array);                        /* says that a lazy array was */
 void free_elements(Elements *elements);
 PyObject *settled(PyObject *module, PyObject *array);
+int holds_alone(PyObject *tensor);                    /* whether nobody but an array holds it, or looks at its memory */
+PyObject *is_known(PyObject *module, PyObject *capsule);
 PyObject *attach_lazy(PyObject *module, PyObject *args);
 
 /* loops.c */

@@ -229,19 +229,9 @@ over(Inner *inner, int rank, const Py_ssize_t *shape, char *to, const char *a, c
 #define CASTS(from, CAST) \
     CAST(from, int8) CAST(from, int16) CAST(from, int32) CAST(from, int64) CAST(from, uint8) CAST(from, uint16) \
     CAST(from, uint32) CAST(from, uint64) CAST(from, float32) CAST(from, float64)
-typedef signed char int8;
-typedef short int16;
-typedef int int32;
-typedef long long int64;
-typedef unsigned char uint8;
-typedef unsigned short uint16;
-typedef unsigned int uint32;
-typedef unsigned long long uint64;
 typedef float float32;
 typedef double float64;
-typedef unsigned char bool_;
-typedef struct { float real, imag; } complex64;
-typedef struct { double real, imag; } complex128;
+typedef uint8 bool_;
 #define AS_COMPLEX(from, to, expression) \
     static void from##_as_##to(char *put, const char *a, const char *b, Py_ssize_t count, const Py_ssize_t *by) \
     { \

@@ -9,7 +9,6 @@ static PyObject *taken[KINDS]; /* by dtype: what `taken_by` says */
 static PyObject *dtypes[KINDS];
 static PyObject *strided;     /* torch.strided */
 static PyObject *is_wrapped;  /* whether a tensor stands for another within torch.func */
-static PyObject *use_count;   /* of the address of a storage: how many hold it */
 static PyObject *taken_by;    /* of a dtype: what arrays of it take */
 
 PyObject *
@@ -149,24 +148,6 @@ look_at(PyObject *array, Elements *elements)
     return elements->memory != NULL && !PyErr_Occurred();
 }
 
-/* Whether nobody but an array knows of its tensor, nor of the memory. */
-static int
-is_private(PyObject *array, PyObject *tensor)
-{
-    if (SLOT(array, arrays.of_family) != Py_None || Py_REFCNT(tensor) != 1)
-        return 0;
-    PyObject *base = PyObject_GetAttr(tensor, words.base);
-    Py_XDECREF(base);
-    PyObject *storage = base == Py_None ? PyObject_CallMethodNoArgs(tensor, words.untyped_storage) : NULL;
-    PyObject *address = storage == NULL ? NULL : PyObject_GetAttr(storage, words.cdata);
-    PyObject *count = address == NULL ? NULL : PyObject_CallOneArg(use_count, address);
-    int is = count != NULL && PyLong_AsLong(count) <= 2; /* the tensor, and what `storage` is */
-    Py_XDECREF(storage);
-    Py_XDECREF(address);
-    Py_XDECREF(count);
-    return is;
-}
-
 PyObject *
 taken_in(int kind)
 {
@@ -180,7 +161,8 @@ open_simply(PyObject *array)
 {
     PyObject *tensor = SLOT(array, arrays.of_tensor);
     Elements found;
-    if (!is_private(array, tensor) || !look_at(array, &found) || family_of(array) == NULL)
+    if (SLOT(array, arrays.of_family) != Py_None || !holds_alone(tensor) || !look_at(array, &found)
+        || family_of(array) == NULL)
         return 0;
     PyObject *reason = SLOT(array, arrays.of_reason), *data_ptr = PyObject_GetAttr(tensor, words.data_ptr);
     PyObject *taken = reason == NULL || reason == Py_None ? Py_XNewRef(taken_in(found.kind)) : PyDict_New();
@@ -202,11 +184,11 @@ open_simply(PyObject *array)
 PyObject *
 attach_windows(PyObject *module, PyObject *args)
 {
-    PyObject *letters, *dtype, *letter, *found[4];
+    PyObject *letters, *dtype, *letter, *found[3];
     PyTypeObject *elements;
     Py_ssize_t at = 0;
-    if (!PyArg_ParseTuple(args, "O!O!OOOO:attach_windows", &PyType_Type, &elements, &PyDict_Type, &letters, &found[0],
-                          &found[1], &found[2], &found[3]))
+    if (!PyArg_ParseTuple(args, "O!O!OOO:attach_windows", &PyType_Type, &elements, &PyDict_Type, &letters, &found[0],
+                          &found[1], &found[2]))
         return NULL;
     while (PyDict_Next(letters, &at, &dtype, &letter)) {
         const char *name = PyUnicode_AsUTF8(letter);
@@ -218,7 +200,6 @@ attach_windows(PyObject *module, PyObject *args)
     Py_XSETREF(elements_type, (PyTypeObject *)Py_NewRef(elements));
     Py_XSETREF(strided, Py_NewRef(found[0]));
     Py_XSETREF(is_wrapped, Py_NewRef(found[1]));
-    Py_XSETREF(use_count, Py_NewRef(found[2]));
-    Py_XSETREF(taken_by, Py_NewRef(found[3]));
+    Py_XSETREF(taken_by, Py_NewRef(found[2]));
     return Py_NewRef(Py_None);
 }

@@ -80,7 +80,7 @@ def _attach_arrays() -> None:
         NOT_YET,
         calls.references(sample._w),
     )
-    of_memory = torch.strided, is_wrapped, torch._C._storage_Use_Count, taken_by
+    of_memory = torch.strided, is_wrapped, taken_by
     calls.attach_windows(calls.Elements, LETTERS, *of_memory)
     _attach_lazy()
 
@@ -90,11 +90,11 @@ def _attach_lazy() -> None:
     asked = torch._C._storage_Use_Count, torch._C._increment_version, *told, torch._C._is_tracing, ordinarily
     slot, view = vars(NDArrayBase)["_e"], torch.empty(2)[1:]
     capsule = torch.Tensor.__dlpack_c_exchange_api__
-    if calls.attach_lazy(capsule, slot, NDArrayBase, view, vars(profiler), asked):
-        kinds = {dtype: letter for dtype, letter in LETTERS.items() if letter != "e"}
-        pairs = {a + b: kinds[_promotion.promote_types(d, e)] for d, a in kinds.items() for e, b in kinds.items()}
-        calls.attach_few(pairs, torch.get_num_threads)
-        calls.attach_creation(_devices)
+    calls.attach_lazy(capsule, slot, NDArrayBase, view, vars(profiler), asked)
+    kinds = {dtype: letter for dtype, letter in LETTERS.items() if letter != "e"}
+    pairs = {a + b: kinds[_promotion.promote_types(d, e)] for d, a in kinds.items() for e, b in kinds.items()}
+    calls.attach_few(pairs, torch.get_num_threads)
+    calls.attach_creation(_devices)
 
 
 def _limits() -> dict[type, dict[torch.dtype, int]]:
