@@ -48,6 +48,19 @@ def is_of_torch(function: object) -> bool:
     return known and str(function.__module__).partition(".")[0] == "torch"
 
 
+def _doubles(
+    f: Callable[..., torch.Tensor], x: torch.Tensor, r: torch.Tensor, others: Sequence[torch.Tensor]
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor] | None:
+    """The slopes of pairs in double precision, how great the difference is, and the value; None where the function has
+    a precision of its own."""
+    ends = torch.stack((x, r)).double()
+    values = f(ends, *others)
+    if values.dtype is not torch.float64:
+        return None
+    difference = values[0] - values[1]
+    return difference / (ends[0] - ends[1]), difference.abs(), values[0].abs()
+
+
 def put_doubles(
     f: Callable[..., torch.Tensor],
     x: torch.Tensor,
@@ -58,13 +71,12 @@ def put_doubles(
 ) -> torch.Tensor:
     """Put the slopes of close pairs of less than double precision, by the difference in double precision. The places of
     those in which that loses too many digits are returned."""
-    ends = torch.stack((elements(x, chosen), elements(r, chosen))).double()
-    values = f(ends, *[elements(o, chosen) if o.ndim else o for o in others])
-    if values.dtype is not torch.float64:
+    made = _doubles(f, elements(x, chosen), elements(r, chosen), [elements(o, chosen) if o.ndim else o for o in others])
+    if made is None:
         return chosen
-    difference = values[0] - values[1]
-    slope.index_copy_(0, chosen, (difference / (ends[0] - ends[1])).to(slope.dtype))
-    lost = difference.abs() <= _FEW_DIGITS * values[0].abs()
+    slopes, difference, size = made
+    slope.index_copy_(0, chosen, slopes.to(slope.dtype))
+    lost = difference <= _FEW_DIGITS * size
     return chosen.index_select(0, lost.nonzero().squeeze(1)) if bool(lost.any()) else chosen[:0]
 
 
@@ -80,17 +92,15 @@ def with_doubles(
     than MANY elements all are sooner computed than the close ones are told apart."""
     if x.shape != r.shape:
         x, r = torch.broadcast_tensors(x, r)
-    ends = torch.stack((x.reshape(-1), r.reshape(-1))).double()
-    values = f(ends, *[o.expand(slope.shape).reshape(-1) if o.ndim else o for o in others])
-    if values.dtype is not torch.float64:
+    several = [o.expand(slope.shape).reshape(-1) if o.ndim else o for o in others]
+    made = _doubles(f, x.reshape(-1), r.reshape(-1), several)
+    if made is None:
         return slope, close.reshape(-1).nonzero().squeeze(1)
-    (value, base), (near, far) = values.unbind(), ends.unbind()
-    difference = value - base
-    slopes = (difference / (near - far)).to(slope.dtype).reshape(slope.shape)
-    found, sizes = torch.where(close, slopes, slope), (difference.abs(), value.abs())
-    if float(torch.sub(*sizes, alpha=_FEW_DIGITS).amin()) > 0:
+    slopes, difference, size = made
+    found = torch.where(close, slopes.to(slope.dtype).reshape(slope.shape), slope)
+    if float(torch.sub(difference, size, alpha=_FEW_DIGITS).amin()) > 0:
         return found, None
-    lost = close.reshape(-1) & (sizes[0] <= _FEW_DIGITS * sizes[1])
+    lost = close.reshape(-1) & (difference <= _FEW_DIGITS * size)
     return found, lost.nonzero().squeeze(1)
 
 

@@ -15,6 +15,7 @@ import pytest
 import torch
 
 import npdec as np
+from jit_graphs import graphs
 
 jit = functools.partial(np.jit, backend="eager")  # the graph as it is recorded; compilers are in the slow tests
 
@@ -22,17 +23,6 @@ jit = functools.partial(np.jit, backend="eager")  # the graph as it is recorded;
 def compiled(function: Any, **options: Any) -> Any:
     """Compiled, or an error."""
     return jit(function, fullgraph=True, **options)
-
-
-def graphs(function: Any) -> tuple[Any, list[Any]]:
-    """The compiled function, and the graphs that it makes."""
-    made: list[Any] = []
-
-    def backend(graph, inputs):
-        made.append(graph)
-        return graph.forward
-
-    return np.jit(function, fullgraph=True, backend=backend), made
 
 
 def uncompiled(function: Any, *args: Any, match: str) -> Any:

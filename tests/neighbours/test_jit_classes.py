@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import npdec as np
+from jit_graphs import graphs
 
 jit = functools.partial(np.jit, backend="eager")
 SCALE = 2.0
@@ -53,16 +54,6 @@ def uncompiled(function: Any, *args: Any, match: str) -> Any:
         made = jit(function)(*args)
     assert len(told) == 1
     return made
-
-
-def graphs(function: Any) -> tuple[Any, list[Any]]:
-    made: list[Any] = []
-
-    def backend(graph, inputs):
-        made.append(graph)
-        return graph.forward
-
-    return np.jit(function, fullgraph=True, backend=backend), made
 
 
 X, Y = np.array([1.0, 2.0]), np.array([3.0, 5.0])
