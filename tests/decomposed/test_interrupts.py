@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dis
+import os
 import sys
 import threading
 import warnings
@@ -160,6 +161,8 @@ def test_a_warning_that_is_an_error_leaves_no_copy_behind():
 
 # After these instructions Python looks for signals.
 CHECKED = frozenset({"RESUME", "CALL", "CALL_FUNCTION_EX", "JUMP_BACKWARD"})
+# npdec's own files, and its compiled wrappers: not what lies below a folder of that name, as an environment may.
+OWN = (os.path.join(os.path.dirname(np.__file__), ""), "<npdec")
 
 
 def interrupted_at_each(call, everywhere=False, stride=1):
@@ -171,7 +174,7 @@ def interrupted_at_each(call, everywhere=False, stride=1):
 
         def trace(frame, event, arg, at=at, before=before):
             nonlocal count
-            frame.f_trace_opcodes = everywhere or "npdec" in frame.f_code.co_filename
+            frame.f_trace_opcodes = everywhere or frame.f_code.co_filename.startswith(OWN)
             if event == "opcode":
                 previous = before.get(frame)
                 before[frame] = dis.opname[frame.f_code.co_code[frame.f_lasti]]
