@@ -238,7 +238,8 @@ binary(PyObject *function, PyObject *const *args, size_t nargsf, PyObject *names
                 found = few_in_place(call->few, x, y);
             else
                 found = few_of_two(call->few, x, y, call->is_turned);
-            PyErr_Occurred() ? (void)left_to_python() : (void)0;
+            if (found == NULL)
+                left_to_python();
         }
         if (found != NULL || PyErr_Occurred())
             return found;

@@ -27,27 +27,25 @@ indices_of(PyObject *key, Py_ssize_t size, Elements *here, const Elements **foun
     return count;
 }
 
-/* Rows: what an index along the first axis chooses. */
-struct rows {
-    Elements one;
-    Py_ssize_t size, step;  /* how many elements a row has, and what lies between rows */
-    int is_dense;
-};
-
-static int
-rows_of(const Elements *of, struct rows *rows)
+/* How many elements lie one after the other in what an index along the first axis chooses; 0 where they do not. */
+static Py_ssize_t
+row_of(const Elements *of)
 {
     Py_ssize_t size = 1;
-    if (of->rank == 0)
-        return 0;
-    rows->is_dense = 1;
-    for (int axis = of->rank; axis-- > 1;) {
-        rows->is_dense &= of->shape[axis] == 1 || of->strides[axis] == size * of->itemsize;
-        size *= of->shape[axis];
-    }
-    rows->size = size;
-    rows->step = of->strides[0];
-    return size > 0 && rows->is_dense;
+    for (int axis = of->rank; axis-- > 1; size *= of->shape[axis])
+        if (of->shape[axis] > 1 && of->strides[axis] != size * of->itemsize)
+            return 0;
+    return size;
+}
+
+/* How many elements of a vector of booleans are true. */
+static Py_ssize_t
+true_in(const Elements *mask)
+{
+    Py_ssize_t count = 0;
+    for (Py_ssize_t i = 0; i < mask->shape[0]; i++)
+        count += mask->memory[i * mask->strides[0]] != 0;
+    return count;
 }
 
 static PyObject *
@@ -55,9 +53,8 @@ by_indices(const Elements *of, PyObject *key)
 {
     Elements here, made;
     const Elements *indices;
-    struct rows rows;
-    Py_ssize_t count = indices_of(key, of->shape[0], &here, &indices);
-    if (count < 0 || !rows_of(of, &rows) || !are_few(count * rows.size) || indices->rank + of->rank - 1 > MOST_AXES)
+    Py_ssize_t count = indices_of(key, of->shape[0], &here, &indices), row = row_of(of);
+    if (count < 0 || row == 0 || !are_few(product(count, row)) || indices->rank + of->rank - 1 > MOST_AXES)
         return NULL;
     made.kind = of->kind;
     made.itemsize = of->itemsize;
@@ -69,13 +66,13 @@ by_indices(const Elements *of, PyObject *key)
     PyObject *result = new_lazy(&made);
     if (result == NULL)
         return NULL;
-    size_t length = (size_t)(rows.size * of->itemsize);
+    size_t length = (size_t)(row * of->itemsize);
     Py_ssize_t by = indices->rank > 1 ? indices->itemsize : indices->strides[0];
     const char *index = indices->memory;
     char *to = made.memory;
     for (Py_ssize_t i = 0; i < count; i++, index += by, to += length) {
-        long long row = *(const long long *)index;
-        const char *from = of->memory + (row < 0 ? row + of->shape[0] : row) * rows.step;
+        long long place = *(const long long *)index;
+        const char *from = of->memory + (place < 0 ? place + of->shape[0] : place) * of->strides[0];
         if (length == 8)
             memcpy(to, from, 8);
         else
@@ -89,13 +86,10 @@ by_mask(const Elements *of, PyObject *key)
 {
     Elements here, made;
     const Elements *mask;
-    struct rows rows;
-    if (!elements_of(key, &here, &mask) || mask->rank != 1 || mask->shape[0] != of->shape[0] || !rows_of(of, &rows))
+    if (!elements_of(key, &here, &mask) || mask->rank != 1 || mask->shape[0] != of->shape[0])
         return NULL;
-    Py_ssize_t count = 0;
-    for (Py_ssize_t i = 0; i < mask->shape[0]; i++)
-        count += mask->memory[i * mask->strides[0]] != 0;
-    if (count == 0 || !are_few(count * rows.size))
+    Py_ssize_t count = true_in(mask), row = row_of(of);
+    if (count == 0 || row == 0 || !are_few(product(count, row)))
         return NULL;
     made.kind = of->kind;
     made.itemsize = of->itemsize;
@@ -103,11 +97,11 @@ by_mask(const Elements *of, PyObject *key)
     memcpy(made.shape, of->shape, sizeof(made.shape));
     made.shape[0] = count;
     PyObject *result = new_lazy(&made);
-    size_t length = (size_t)(rows.size * of->itemsize);
+    size_t length = (size_t)(row * of->itemsize);
     char *to = made.memory;
     for (Py_ssize_t i = 0; result != NULL && i < mask->shape[0]; i++)
         if (mask->memory[i * mask->strides[0]]) {
-            memcpy(to, of->memory + i * rows.step, length);
+            memcpy(to, of->memory + i * of->strides[0], length);
             to += length;
         }
     return result;
@@ -227,8 +221,7 @@ put(PyObject *array, PyObject *key, PyObject *value, Operand *given)
     if (is_mask) {
         if (!elements_of(key, &keys, &chosen) || chosen->rank != 1 || chosen->shape[0] != length)
             return 0;
-        for (Py_ssize_t i = 0; i < length; i++)
-            count += chosen->memory[i * chosen->strides[0]] != 0;
+        count = true_in(chosen);
     }
     else
         count = indices_of(key, length, &keys, &chosen);

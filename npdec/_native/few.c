@@ -29,6 +29,19 @@ few_of_one(const Loops *loops, PyObject *x)
     return result;
 }
 
+/* Whether torch says what a ufunc of two floats gives: the larger and the smaller of zeros of both signs. */
+static int
+is_open(const Loops *loops, int kind, int rank, const Py_ssize_t *shape, const char *a, const char *b,
+        Py_ssize_t (*by)[MOST_AXES])
+{
+    char found = 0;
+    if (!IS_REAL(kind) || loops->unless[kind == FLOAT64] == NULL)
+        return 0;
+    memset(by[0], 0, sizeof(by[0]));
+    over(loops->unless[kind == FLOAT64], rank, shape, &found, a, b, by);
+    return found;
+}
+
 /* The kind in which a ufunc computes, its operands brought to it; -1 where that is Python's. */
 static int
 kind_for(const Loops *loops, Operand *a, Operand *b)
@@ -75,13 +88,8 @@ of_two(const Loops *loops, Operand *a, Operand *b)
     if (made.rank == 0 || size == 0 || !spread(a->at, made.rank, made.shape, by[1])
         || !spread(b->at, made.rank, made.shape, by[2]))
         return NULL;
-    if (IS_REAL(kind) && loops->unless[kind == FLOAT64] != NULL) {
-        char is_open = 0;
-        memset(by[0], 0, sizeof(by[0]));
-        over(loops->unless[kind == FLOAT64], made.rank, made.shape, &is_open, a->at->memory, b->at->memory, by);
-        if (is_open)
-            return NULL;
-    }
+    if (is_open(loops, kind, made.rank, made.shape, a->at->memory, b->at->memory, by))
+        return NULL;
     made.kind = loops->result == SAME ? kind : loops->result;
     made.itemsize = SIZES[made.kind];
     PyObject *result = new_lazy(&made);
@@ -110,19 +118,15 @@ few_of_scalars(const Loops *loops, PyObject *x, PyObject *y)
     Operand a = {.copy = NULL}, b = {.copy = NULL};
     Elements found = {.kind = -1};
     Element element;
-    const Py_ssize_t by[3] = {0};
+    Py_ssize_t by[3][MOST_AXES] = {{0}};
     if (is_watching() || !taken(x, &a) || !taken(y, &b) || a.kind >= KINDS || b.kind >= KINDS)
         return left_to_python(); /* one of them has a dtype */
     int kind = kind_for(loops, &a, &b);
     if (kind < 0 || is_seen_by_torch())
         return left_to_python();
-    if (IS_REAL(kind) && loops->unless[kind == FLOAT64] != NULL) {
-        char is_open = 0;
-        loops->unless[kind == FLOAT64](&is_open, a.at->memory, b.at->memory, 1, by);
-        if (is_open)
-            return NULL;
-    }
-    loops->of[kind]((char *)&element, a.at->memory, b.at->memory, 1, by);
+    if (is_open(loops, kind, 0, NULL, a.at->memory, b.at->memory, by))
+        return NULL;
+    over(loops->of[kind], 0, NULL, (char *)&element, a.at->memory, b.at->memory, by);
     found.kind = loops->result == SAME ? kind : loops->result;
     found.itemsize = SIZES[found.kind];
     return scalar_of(found.kind, number_at(&found, (char *)&element));
@@ -146,12 +150,8 @@ extreme(PyObject *array, const char *name)
     for (int axis = 0; axis < a.at->rank; axis++)
         by[1][axis] = a.at->strides[axis];
     over(loops->of[a.kind], a.at->rank, a.at->shape, (char *)&found, a.at->memory, (char *)&found, by);
-    if (IS_REAL(a.kind)) {
-        char is_open = 0;
-        over(loops->unless[a.kind == FLOAT64], a.at->rank, a.at->shape, &is_open, a.at->memory, (char *)&found, by);
-        if (is_open)
-            Py_RETURN_NONE;
-    }
+    if (is_open(loops, a.kind, a.at->rank, a.at->shape, a.at->memory, (char *)&found, by))
+        Py_RETURN_NONE;
     return scalar_of(a.kind, number_at(&one, (char *)&found));
 }
 

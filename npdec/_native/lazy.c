@@ -395,9 +395,12 @@ tensor_of(PyObject *array)
 int
 tell_of_write(PyObject *tensor)
 {
+    int collects = PyGC_Disable(); /* that may settle what is about to be read */
     PyObject *one = PyTuple_Pack(1, tensor);
     PyObject *done = one == NULL ? NULL : PyObject_CallOneArg(asked.increment_version, one);
     Py_XDECREF(one);
+    if (collects)
+        PyGC_Enable();
     Py_XDECREF(done);
     return done == NULL ? -1 : 0;
 }
