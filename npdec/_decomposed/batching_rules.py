@@ -14,8 +14,8 @@ from npdec._decomposed.call import Call
 from npdec._decomposed.registry import row_of
 
 __all__ = [
-    "adjoint", "batch_rule", "diagonal", "diagonals", "expanded", "flipped", "flipped_along", "gathered", "indexed",
-    "is_basic", "is_of_one_axis", "moved", "of_all_axes", "of_axes", "of_last_axes", "permuted", "reduced",
+    "adjoint", "axes_of", "batch_rule", "diagonal", "diagonals", "expanded", "flipped", "flipped_along", "gathered",
+    "indexed", "is_basic", "is_of_one_axis", "moved", "of_all_axes", "of_axes", "of_last_axes", "permuted", "reduced",
     "repeated", "reshaped", "reversed_axes", "rolled", "rotated", "swapped", "taken", "traced", "unsqueezed",
 ]  # fmt: skip
 
@@ -97,7 +97,16 @@ def of_axes(first: int, last: int, default: tuple[int, ...] = ()) -> Function:
         before, after = given[:first], given[last:]
         return lambda c: func(c, *before, *axes, *after)
 
+    _AXES[form] = first, last, default
     return form
+
+
+_AXES: dict[Function, tuple[int, int, tuple[int, ...]]] = {}
+
+
+def axes_of(form: Function | None) -> tuple[int, int, tuple[int, ...]] | None:
+    """What `of_axes` made the form of; None if it did not make it."""
+    return None if form is None else _AXES.get(form)
 
 
 def permuted(func: Function, ndim: int, args: Any, kwargs: dict[str, Any], value: Any) -> Function | None:

@@ -34,6 +34,7 @@ __all__ = [
     "InputLabel",
     "Labels",
     "align",
+    "answered",
     "carries",
     "copy_of",
     "expand_components",
@@ -169,9 +170,9 @@ class DecomposedTensor(torch.Tensor):
             made = ordinary.value(func, args, {} if not kwargs or kwargs == _NOT_IN_PLACE else kwargs)
             if made is not NotImplemented:
                 return made
-            return undisturbed(dispatch.value, func, args, kwargs or {})
         except Exception as error:
             raise met(error)  # noqa: B904
+        return answered(func, args, kwargs)
 
     def covers(self, labels: Labels) -> bool:
         """Whether every one of the labels is among this tensor's."""
@@ -242,6 +243,14 @@ class DecomposedTensor(torch.Tensor):
         made: Any = self.clone()
         components = kept_components.kept(made, Use.FILES) or made.components
         return DecomposedTensor(copy_of(self.value), copy_of(self.residual), components, self.labels, self.reverse)
+
+
+def answered(func: Any, args: Sequence[Any], kwargs: dict[str, Any] | None = None) -> Any:
+    """What a torch function gives where it has no short way, or that is not open."""
+    try:
+        return undisturbed(dispatch.value, func, args, kwargs or {})
+    except Exception as error:
+        raise met(error)  # noqa: B904
 
 
 # What kernels read most is read off the value, without a call of __torch_function__.

@@ -27,6 +27,7 @@ from npdec._decomposed.size_warnings import STEEP
 from npdec._decomposed.tensor import DecomposedTensor, Labels, merged, placed
 from npdec._law import ordinary_reverse
 from npdec._law.create_graph import graph_wanted
+from npdec._law.native_forms import in_c
 from npdec._law.of_few import vector
 from npdec._law.ordinary_slopes import ordinary_slope, slope_at_number
 from npdec._law.overrides_scope import current as watched
@@ -140,6 +141,7 @@ def of_the_value(func: Function, args: Sequence[Any]) -> Any:
     return func(args[0].value) if len(args) == 1 and type(args[0]) is DecomposedTensor else NotImplemented
 
 
+@in_c("joined")
 def joined(func: Function, args: Sequence[Any]) -> Any:
     """Tensors joined along an axis, decomposed ones and constants."""
     tensors, dim = args if len(args) == 2 else (args[0], 0)

@@ -15,6 +15,7 @@ from npdec._decomposed.size_limits import HANDFUL
 from npdec._decomposed.size_warnings import STEEP, half_of_digits, keeps_digits
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._law import reverse_pairs
+from npdec._law.native_forms import in_c
 from npdec._law.ordinary import FACTORS, Form, built, has_elements, is_moderate, is_ordinary, of_a_summand, rows_of
 from npdec._law.ordinary_numbers import constant_beside, ends_of_two, is_number, row, weighted
 from npdec._law.ordinary_pairs import Pair, midpoint, pair_of
@@ -75,6 +76,7 @@ def _is_like(b: Any, x: DecomposedTensor) -> bool:
 def added(traits: int) -> Form:
     """The form of a + b, a − b, b − a."""
 
+    @in_c("added", traits)
     def form(func: Function, args: Sequence[Any]) -> Any:
         if len(args) != 2:
             return NotImplemented
@@ -136,6 +138,7 @@ def _over_number(func: Function, a: Any, x: DecomposedTensor) -> Any:
     return NotImplemented if made is None else built(func(a, value), func(a, residual), made, x.labels)
 
 
+@in_c("scaled")
 def product(func: Function, args: Sequence[Any]) -> Any:
     """a b: each times the other's midpoint."""
     if len(args) != 2:

@@ -15,6 +15,7 @@ from npdec._decomposed.registry import Trait
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._impl._storage import shares_memory
 from npdec._law import ordinary_reverse
+from npdec._law.native_forms import in_c
 from npdec._law.ordinary import FEW, Form, built, is_ordinary, made_of, rows_of
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "element",
     "is_condition",
     "like_another",
+    "of_equal_rows",
     "of_each",
     "of_one",
 ]
@@ -38,6 +40,7 @@ def of_each(traits: int) -> Form:
     """The form of a linear function of each element. One whose results are new ones keeps the dtype."""
     fresh = bool(traits & Trait.FRESH)
 
+    @in_c("each", traits)
     def form(func: Function, args: Sequence[Any]) -> Any:
         x = args[0]
         if len(args) != 1 or not is_ordinary(x):
@@ -133,6 +136,7 @@ def of_one(batch: Function, traits: int) -> Form:
     """The form of a linear function of one, which has a rule for one more leading axis."""
     indexes, fresh = traits & Trait.INDEX, bool(traits & Trait.FRESH)
 
+    @in_c("of_one", traits, batch)
     def form(func: Function, args: Sequence[Any]) -> Any:
         x, *rest = args
         if not is_ordinary(x):
@@ -146,7 +150,8 @@ def of_one(batch: Function, traits: int) -> Form:
         front = batch(func, x.value.ndim, rest, _NONE, value)
         if front is None:
             return NotImplemented
-        residual = func(x.residual, *rest) if 0 not in x.residual.stride() else _residual(func, x, rest, value, traits)
+        equal = 0 in x.residual.stride()
+        residual = of_equal_rows(func, x, rest, value, traits) if equal else func(x.residual, *rest)
         if residual is None:
             return NotImplemented
         components = front(x.components)
@@ -181,7 +186,7 @@ def _of_reverse(batch: Function, traits: int, func: Function, x: Any, rest: Sequ
     return ordinary_reverse.of_one(x, value, x.residual.reshape(value.shape), front)
 
 
-def _residual(func: Function, x: DecomposedTensor, rest: Sequence[Any], value: Any, traits: int) -> Any:
+def of_equal_rows(func: Function, x: DecomposedTensor, rest: Sequence[Any], value: Any, traits: int) -> Any:
     """The function of a residual of which elements are one in memory: they remain so where that is simple; None where
     that would pay."""
     equal = traits & Trait.SELECT and not any(x.residual.stride()) and x.residual.numel()

@@ -23,6 +23,7 @@ from npdec._decomposed.tensor import DecomposedTensor, Labels, merged, placed
 from npdec._impl.slopes_impl import rates_of_power
 from npdec._law import ordinary, reverse_pairs
 from npdec._law.means_of_few import means_of_few, means_of_number, slope_beside
+from npdec._law.native_forms import in_c
 from npdec._law.of_few import listed, tensor_of, vector
 from npdec._law.ordinary import FACTORS, FEW, built, has_elements, is_moderate, is_ordinary, made_of, rows_of
 from npdec._law.ordinary_numbers import constant_beside, ends_of_two, is_number, sum_of_two
@@ -147,6 +148,7 @@ def is_constant(b: Any, like: torch.Tensor) -> bool:
     return type(b) in FACTORS and b.dtype is like.dtype and b.ndim <= like.ndim and has_elements(b)
 
 
+@in_c("matmul")
 def matmul(func: Function, args: Sequence[Any]) -> Any:
     """A product of two vectors, matrices, or batches of these: each times the other's midpoint."""
     if len(args) != 2 or type(args[0]) is not type(args[1]) or not (is_ordinary(args[0]) and is_ordinary(args[1])):
@@ -193,6 +195,7 @@ def einsum(func: Function, args: Sequence[Any]) -> Any:
     return made_of(value, residual, components, a, labels)
 
 
+@in_c("layer")
 def layer(func: Function, args: Sequence[Any]) -> Any:
     """Rows times a decomposed weight, each times the other's midpoint, and a bias."""
     if not 2 <= len(args) <= 3 or type(args[1]) in FACTORS or not (is_ordinary(args[0]) and is_ordinary(args[1])):

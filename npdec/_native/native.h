@@ -7,7 +7,7 @@
 #include <stddef.h>
 
 /* Counts the changes of what `attach_...` take, as `npdec/_native/__init__.py` does. */
-#define INTERFACE 6
+#define INTERFACE 7
 
 /* The dtypes that a Python number holds. */
 enum kind { BOOL, INT8, INT16, INT32, INT64, UINT8, UINT16, UINT32, UINT64, FLOAT16, FLOAT32, FLOAT64, COMPLEX64,
@@ -184,6 +184,12 @@ PyObject *attach_creation(PyObject *module, PyObject *namespace);
 PyObject *few_chosen(PyObject *array, PyObject *key); /* what an array of indices or a mask chooses, or NULL */
 int few_put(PyObject *array, PyObject *key, PyObject *value); /* writes there: 1 where that is done, 0 where not */
 PyObject *few_at(PyObject *module, PyObject *const *args, Py_ssize_t count);
+
+/* decomposed.c, forms.c */
+PyObject *attach_decomposed(PyObject *module, PyObject *args);
+PyObject *attach_form(PyObject *module, PyObject *args);
+PyObject *attach_torch_function(PyObject *module, PyObject *args);
+extern PyType_Spec method_spec;
 
 /* parts.c */
 int part_by(const Elements *whole, PyObject *key, Elements *part); /* 1: a view, 2: an element, 0: that is Python's */

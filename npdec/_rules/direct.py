@@ -14,11 +14,19 @@ from typing import Any
 import torch
 
 from npdec._core.tracebacks import met
-from npdec._decomposed.registry import rows
-from npdec._decomposed.tensor import DecomposedTensor
-from npdec._law.ordinary import is_observed, is_ordinary, of_the_value
-from npdec._law.ordinary_linear import element
+from npdec._decomposed import completeness
+from npdec._decomposed.aliasing import link_ordinary
+from npdec._decomposed.axes import narrowed
+from npdec._decomposed.parts import Views
+from npdec._decomposed.registry import Row, rows
+from npdec._decomposed.size_limits import MANY
+from npdec._decomposed.size_warnings import STEEP
+from npdec._decomposed.tensor import DecomposedTensor, answered
+from npdec._law.create_graph import graph_wanted
+from npdec._law.ordinary import is_moderate, is_observed, is_ordinary, of_the_value, rows_of
+from npdec._law.ordinary_linear import element, of_equal_rows
 from npdec._law.overrides_scope import current as watched
+from npdec._native import calls
 from npdec._torch.tracing import direct, tracing
 
 __all__ = ["install"]
@@ -47,8 +55,21 @@ def install() -> None:
                 method = _operator(own, function) if name in _OF_TWO else _method(own, function)
             method.__name__, method.__qualname__ = name, f"{DecomposedTensor.__qualname__}.{name}"
             method.__doc__ = f"`torch.Tensor.{name}`, which see, of a decomposed tensor.\n\n:meta private:"
-            setattr(DecomposedTensor, name, method)
+            in_c = calls is not None and row.short is not of_the_value
+            setattr(DecomposedTensor, name, calls.Method(method, function) if in_c else method)
             direct.add(name)
+    if calls is not None:
+        _attach()
+
+
+def _attach() -> None:
+    """Let calls with ordinary tensors be answered in C (`npdec/_native/forms.c`)."""
+    slots = vars(Row)["short"], vars(Views)["limit"]
+    variables = watched, completeness.current, graph_wanted
+    told = torch._C._is_fwd_grad_enabled, _is_asked
+    functions = link_ordinary, rows_of, is_moderate, of_equal_rows, narrowed, torch.matmul
+    calls.attach_decomposed(DecomposedTensor, torch.nn.Parameter, rows, *slots, variables, told, MANY, STEEP, functions)
+    calls.attach_torch_function(vars(DecomposedTensor)["__torch_function__"].__func__, answered)
 
 
 def _element(self: DecomposedTensor, key: tuple[int, ...]) -> Any:

@@ -20,6 +20,7 @@ from npdec._decomposed.registry import Rule, functions, rows, wrap
 from npdec._decomposed.reverse_graph import no_graph
 from npdec._decomposed.settings import settings
 from npdec._decomposed.tensor import DecomposedTensor
+from npdec._law.native_forms import in_c
 from npdec._torch.tracing import tracing
 
 __all__ = ["Watched", "watch"]
@@ -214,31 +215,49 @@ def watch() -> None:
             row = rows[function]
             form = _SHORT.get(made)
             if row.short is not None and form is not None:
-                rows[function] = replace(row, short=partial(form, row.short), options=row.options and made is _cast)
+                rows[function] = replace(row, short=form(row.short), options=row.options and made is _cast)
 
 
-def _raised(short: Function, func: Function, args: Sequence[Any]) -> Any:
+def _raised(short: Function) -> Function:
     """The short way of a power, which may be a square."""
-    made = short(func, args)
-    if made is NotImplemented or len(args) != 2 or type(args[1]) not in (int, float) or args[1] != 2:
-        return made
-    return _remember(made, _SQUARE, args[0])
+
+    def form(func: Function, args: Sequence[Any]) -> Any:
+        made = short(func, args)
+        if made is NotImplemented or len(args) != 2 or type(args[1]) not in (int, float) or args[1] != 2:
+            return made
+        return _remember(made, _SQUARE, args[0])
+
+    return form
 
 
-def _squared(short: Function, func: Function, args: Sequence[Any]) -> Any:
+def _squared(short: Function) -> Function:
     """The short way of a square, and of a product, which may be one."""
-    made = short(func, args)
-    return _remember(made, _SQUARE, args[0]) if args[0] is args[-1] and made is not NotImplemented else made
+
+    @in_c("unless same", batch=short)
+    def form(func: Function, args: Sequence[Any]) -> Any:
+        made = short(func, args)
+        return _remember(made, _SQUARE, args[0]) if args[0] is args[-1] and made is not NotImplemented else made
+
+    return form
 
 
-def _averaged(short: Function, func: Function, args: Sequence[Any]) -> Any:
+def _averaged(short: Function) -> Function:
     """The short way of a mean, which may be one of squares."""
-    return NotImplemented if _origin(args[0], _SQUARE) is not None else short(func, args)
+
+    @in_c("unless known", batch=short)
+    def form(func: Function, args: Sequence[Any]) -> Any:
+        return NotImplemented if _origin(args[0], _SQUARE) is not None else short(func, args)
+
+    return form
 
 
-def _cast_shortly(short: Function, func: Function, args: Sequence[Any], options: dict[str, Any] | None = None) -> Any:
+def _cast_shortly(short: Function) -> Function:
     """The short way of a cast, which may be to a wider dtype."""
-    return _widened(short(func, args, options) if options else short(func, args), args[0])
+
+    def form(func: Function, args: Sequence[Any], options: dict[str, Any] | None = None) -> Any:
+        return _widened(short(func, args, options) if options else short(func, args), args[0])
+
+    return form
 
 
 # The short ways of those whose results are remembered. What is known of a tensor beyond is no ordinary one.

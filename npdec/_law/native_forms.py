@@ -1,0 +1,40 @@
+"""Where `npdec._native` is built, the forms of linear functions are tried there first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from npdec._decomposed import batching_rules
+from npdec._decomposed.registry import Trait
+from npdec._native import calls
+
+__all__ = ["in_c"]
+
+Form = TypeVar("Form", bound=Callable[..., Any])
+
+# What `npdec/_native/decomposed.h` calls FRESH, SUBTRACTS, SUBTRACTS_FROM and INDEXES.
+_BITS = {Trait.FRESH: 1, Trait.SUBTRACT: 2, Trait.SUBTRACT_FROM: 4, Trait.INDEX: 8}
+# The rules for one more leading axis that are known there; others are called.
+_KINDS = {
+    batching_rules.indexed: "of a key",
+    batching_rules.permuted: "permuted",
+    batching_rules.reduced: "reduced",
+    batching_rules.reshaped: "reshaped",
+    batching_rules.unsqueezed: "unsqueezed",
+}
+
+
+def in_c(name: str, traits: int = 0, batch: Any = None) -> Callable[[Form], Form]:
+    """Marks a form, before which that of the name stands in C; `batch` is the rule for one more leading axis."""
+
+    def marked(form: Form) -> Form:
+        if calls is not None:
+            axes = batching_rules.axes_of(batch)
+            kind = "of axes" if axes else _KINDS.get(batch, "by rule")
+            first, last, missing = axes or (0, 0, ())
+            bits = sum(bit for trait, bit in _BITS.items() if traits & trait)
+            calls.attach_form(form, name, bits, traits, batch, kind, first, last, missing)
+        return form
+
+    return marked

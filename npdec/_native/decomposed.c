@@ -1,0 +1,318 @@
+/* Decomposed tensors, the ordinary ones: what they are made of, and how one is made of what was computed.
+ *
+ * `npdec._law.ordinary` says in Python what an ordinary tensor is, and which functions of torch answer a call with
+ * one. The forms here make the same calls of torch, and what they leave out is the time between these. */
+#include "decomposed.h"
+#include "lazy.h"
+#include <math.h>
+
+struct names names;
+struct given given;
+static PyObject *watched, *checked, *graph_wanted; /* variables of contexts */
+static PyObject *follows_forward, *is_asked;
+
+#define MOST_LOOKED_AT 1024 /* elements of a factor: of more, torch tells sooner whether they are moderate */
+
+/* --- what is looked at -------------------------------------------------------------------------------------------- */
+
+/* Whether the value of a variable is another one than the usual. */
+static int
+differs(PyObject *variable, PyObject *usual)
+{
+    PyObject *found;
+    if (PyContextVar_Get(variable, usual, &found) < 0)
+        return 1;
+    Py_XDECREF(found);
+    return found != usual;
+}
+
+static int
+is_on(PyObject *function)
+{
+    PyObject *found = PyObject_CallNoArgs(function);
+    Py_XDECREF(found);
+    return found == Py_True;
+}
+
+int
+is_observed(void)
+{
+    return differs(watched, Py_None) || differs(checked, Py_None) || differs(graph_wanted, Py_False)
+        || !is_off(asked.is_transformed) || !is_on(follows_forward) || !is_on(is_asked) || !is_off(asked.functions)
+        || is_in_mode();
+}
+
+int
+look_at_any(PyObject *tensor, Array *at)
+{
+    if (exchange->look_at(tensor, at) == 0)
+        return at->rank <= MOST_AXES && at->lanes == 1;
+    left_to_python();
+    return 0;
+}
+
+Py_ssize_t
+elements_in(const Array *array)
+{
+    Py_ssize_t size = 1;
+    for (int axis = 0; axis < array->rank; axis++)
+        size *= array->shape[axis];
+    return size;
+}
+
+int
+are_alike(const Array *a, const Array *b)
+{
+    if (a->rank != b->rank)
+        return 0;
+    for (int axis = 0; axis < a->rank; axis++)
+        if (a->shape[axis] != b->shape[axis])
+            return 0;
+    return 1;
+}
+
+int
+has_equal(const Array *array)
+{
+    for (int axis = 0; axis < array->rank; axis++)
+        if (array->strides[axis] == 0)
+            return 1;
+    return 0;
+}
+
+static int
+is_of_one_dtype(const Array *a, const Array *b)
+{
+    return a->code == b->code && a->bits == b->bits;
+}
+
+/* --- parts -------------------------------------------------------------------------------------------------------- */
+
+void
+let_parts_go(Parts *parts)
+{
+    Py_XDECREF(parts->value);
+    Py_XDECREF(parts->residual);
+    Py_XDECREF(parts->components);
+    Py_XDECREF(parts->labels);
+}
+
+/* Whether an attribute is what it is of ordinary tensors. */
+static int
+is_usual(PyObject *tensor, PyObject *name, PyObject *usual)
+{
+    PyObject *found = PyObject_GetAttr(tensor, name);
+    Py_XDECREF(found);
+    return found == usual;
+}
+
+static int
+are_parts(Parts *parts)
+{
+    if (parts->value == NULL || !Py_IS_TYPE(parts->value, arrays.tensor) || parts->residual == NULL
+        || !Py_IS_TYPE(parts->residual, arrays.tensor) || parts->components == NULL
+        || !Py_IS_TYPE(parts->components, arrays.tensor) || parts->labels == NULL
+        || !PyTuple_CheckExact(parts->labels) || PyTuple_GET_SIZE(parts->labels) >= given.many)
+        return 0;
+    const Array *value = &parts->value_at;
+    if (!look_at_any(parts->value, &parts->value_at) || !look_at_any(parts->residual, &parts->residual_at)
+        || !look_at_any(parts->components, &parts->components_at))
+        return 0;
+    return value->code == OF_FLOAT && (value->bits == 64 || value->bits == 32)
+        && is_of_one_dtype(value, &parts->components_at) && are_alike(value, &parts->residual_at);
+}
+
+int
+parts_of(PyObject *tensor, Parts *parts)
+{
+    if (!Py_IS_TYPE(tensor, given.type) || !is_usual(tensor, names.reverse, Py_False)
+        || !is_usual(tensor, names.kept, Py_None) || !is_usual(tensor, names.origin, Py_None))
+        return left_to_python(), 0;
+    parts->of = tensor;
+    parts->value = PyObject_GetAttr(tensor, names.value);
+    parts->residual = PyObject_GetAttr(tensor, names.residual);
+    parts->components = PyObject_GetAttr(tensor, names.components);
+    parts->labels = PyObject_GetAttr(tensor, names.labels);
+    if (!are_parts(parts)) {
+        let_parts_go(parts);
+        return left_to_python(), 0;
+    }
+    parts->has_equal_rows = has_equal(&parts->residual_at);
+    return 1;
+}
+
+int
+is_plain(PyObject *tensor, const Parts *beside, Array *at)
+{
+    return (Py_IS_TYPE(tensor, arrays.tensor) || Py_IS_TYPE(tensor, given.parameter)) && look_at_any(tensor, at)
+        && is_of_one_dtype(at, &beside->value_at);
+}
+
+int
+is_moderate(PyObject *factor, const Array *at)
+{
+    Py_ssize_t size = elements_in(at), expected = 1;
+    int is_dense = at->device == ON_HOST && at->code == OF_FLOAT && at->bits >= 32 && at->offset == 0;
+    for (int axis = at->rank - 1; axis >= 0; axis--) {
+        is_dense &= at->strides[axis] == expected || at->shape[axis] == 1;
+        expected *= at->shape[axis];
+    }
+    if (is_dense && size <= MOST_LOOKED_AT) {
+        double sum = 0;
+        for (Py_ssize_t i = 0; i < size; i++) {
+            double number = at->bits == 64 ? ((double *)at->elements)[i] : ((float *)at->elements)[i];
+            sum += number * number;
+        }
+        if (sqrt(sum) < given.steep)
+            return 1;
+    }
+    PyObject *found = PyObject_CallOneArg(given.is_moderate, factor);
+    Py_XDECREF(found);
+    return found == Py_True || (left_to_python(), 0);
+}
+
+/* --- what is made ------------------------------------------------------------------------------------------------- */
+
+/* Whether the elements of one lie where those of another do, which are next to each other. */
+static int
+lies_within(const Array *inner, const Array *outer)
+{
+    const char *start = outer->elements, *at = inner->elements;
+    return at != NULL && at >= start && at < start + elements_in(outer) * (outer->bits / 8);
+}
+
+static int
+is_by_rows(const Array *array)
+{
+    Py_ssize_t expected = 1;
+    for (int axis = array->rank - 1; axis >= 0; axis--) {
+        if (array->strides[axis] != expected && array->shape[axis] != 1)
+            return 0;
+        expected *= array->shape[axis];
+    }
+    return expected > 0;
+}
+
+/* Add a view of x, whose parts are views of its parts, to the others: 1; 0 where that is Python's; -1 with an error. */
+static int
+joins_views(PyObject *made, const Parts *x)
+{
+    PyObject *views = PyObject_GetAttr(x->of, names.views);
+    int is_done = 0;
+    if (views != NULL && views != Py_None && PyList_Check(views)) {
+        PyObject *limit = SLOT(views, given.of_limit);
+        if (limit != NULL && PyLong_CheckExact(limit) && PyList_GET_SIZE(views) < PyLong_AsSsize_t(limit)) {
+            PyObject *known = PyWeakref_NewRef(made, NULL);
+            is_done = known == NULL || PyObject_SetAttr(made, names.views, views) < 0
+                           || PyList_Append(views, known) < 0 ? -1 : 1;
+            Py_XDECREF(known);
+        }
+    }
+    Py_XDECREF(views);
+    return views == NULL ? -1 : is_done;
+}
+
+/* Say that a tensor may look at the memory of x; 0, or -1 with an error. */
+static int
+linked(PyObject *made, const Array *value, const Array *residual, const Array *components, const Parts *x)
+{
+    if (lies_within(value, &x->value_at) && lies_within(residual, &x->residual_at)
+        && lies_within(components, &x->components_at) && is_by_rows(&x->value_at) && is_by_rows(&x->residual_at)
+        && is_by_rows(&x->components_at)) {
+        int is_done = joins_views(made, x);
+        if (is_done != 0)
+            return is_done < 0 ? -1 : 0;
+    }
+    PyObject *done = PyObject_CallFunctionObjArgs(given.link, made, x->of, NULL);
+    Py_XDECREF(done);
+    return done == NULL ? -1 : 0;
+}
+
+/* A tensor of the class over the memory of a value. */
+static PyObject *
+carrying(PyObject *value)
+{
+    if (is_true_of(value, names.requires_grad) || is_true_by(value, names.is_view))
+        return PyObject_CallMethodOneArg(value, names.as_subclass, (PyObject *)given.type);
+    PyObject *made = PyErr_Occurred() ? NULL : PyObject_CallMethodNoArgs(value, names.detach);
+    if (made != NULL && PyObject_SetAttr(made, names.class, (PyObject *)given.type) < 0)
+        Py_CLEAR(made);
+    return made;
+}
+
+static int
+set_parts(PyObject *made, PyObject *value, PyObject *residual, PyObject *components, PyObject *labels)
+{
+    return PyObject_SetAttr(made, names.value, value) < 0 || PyObject_SetAttr(made, names.components, components) < 0
+        || PyObject_SetAttr(made, names.labels, labels) < 0 || PyObject_SetAttr(made, names.residual, residual) < 0
+        || PyObject_SetAttr(made, names.reverse, Py_False) < 0 || PyObject_SetAttr(made, names.discrete, Py_False) < 0
+        || PyObject_SetAttr(made, names.origin, Py_None) < 0 ? -1 : 0;
+}
+
+PyObject *
+built(PyObject *value, PyObject *residual, PyObject *components, const Parts *x, int link)
+{
+    PyObject *made = NULL;
+    Array value_at, residual_at, components_at;
+    if (value != NULL && residual != NULL && components != NULL && Py_IS_TYPE(value, arrays.tensor)
+        && look_at_any(value, &value_at) && look_at_any(residual, &residual_at)
+        && look_at_any(components, &components_at) && is_of_one_dtype(&value_at, &x->value_at)
+        && is_of_one_dtype(&value_at, &components_at)) {
+        if (!are_alike(&value_at, &residual_at)) {
+            PyObject *shape = PyObject_GetAttr(value, names.shape);
+            Py_SETREF(residual, shape == NULL ? NULL : PyObject_CallMethodOneArg(residual, names.expand, shape));
+            Py_XDECREF(shape);
+        }
+        made = residual == NULL ? NULL : carrying(value);
+        if (made != NULL && (set_parts(made, value, residual, components, x->labels) < 0
+                             || (link && linked(made, &value_at, &residual_at, &components_at, x) < 0)))
+            Py_CLEAR(made);
+    }
+    Py_XDECREF(value);
+    Py_XDECREF(residual);
+    Py_XDECREF(components);
+    return made == NULL ? left_to_python() : made;
+}
+
+PyObject *
+attach_decomposed(PyObject *module, PyObject *args)
+{
+    static const struct {
+        PyObject **word;
+        const char *text;
+    } texts[] = {
+        {&names.value, "value"}, {&names.residual, "residual"}, {&names.components, "components"},
+        {&names.labels, "labels"}, {&names.reverse, "reverse"}, {&names.discrete, "discrete"}, {&names.kept, "kept"},
+        {&names.origin, "origin"}, {&names.views, "views"}, {&names.class, "__class__"},
+        {&names.requires_grad, "requires_grad"}, {&names.is_view, "_is_view"}, {&names.shape, "shape"},
+        {&names.expand, "expand"}, {&names.as_subclass, "as_subclass"}, {&names.detach, "detach"}, {&names.neg, "neg"},
+        {&names.clone, "clone"}, {&names.reshape, "reshape"}, {&names.permute, "permute"},
+        {&names.contiguous, "contiguous"}, {&names.mT, "mT"}};
+    PyObject *variables[3], *told[2], *member, *limit, *functions[6];
+    PyObject **const kept[6] = {&given.link, &given.rows_of, &given.is_moderate, &given.residual_of, &given.narrowed,
+                                &given.matmul};
+    if (!PyArg_ParseTuple(args, "O!O!O!OO(OOO)(OO)nd(OOOOOO):attach_decomposed", &PyType_Type, &given.type, &PyType_Type,
+                          &given.parameter, &PyDict_Type, &given.rows, &member, &limit, &variables[0], &variables[1],
+                          &variables[2], &told[0], &told[1], &given.many, &given.steep, &functions[0], &functions[1],
+                          &functions[2], &functions[3], &functions[4], &functions[5]))
+        return NULL;
+    given.of_short = offset_of(member);
+    given.of_limit = given.of_short < 0 ? -1 : offset_of(limit);
+    if (given.of_limit < 0)
+        return NULL;
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+        if ((*texts[i].word = PyUnicode_InternFromString(texts[i].text)) == NULL)
+            return NULL;
+    for (int i = 0; i < 6; i++)
+        *kept[i] = Py_NewRef(functions[i]);
+    watched = Py_NewRef(variables[0]);
+    checked = Py_NewRef(variables[1]);
+    graph_wanted = Py_NewRef(variables[2]);
+    follows_forward = Py_NewRef(told[0]);
+    is_asked = Py_NewRef(told[1]);
+    given.not_implemented = Py_NewRef(Py_NotImplemented);
+    Py_INCREF(given.type);
+    Py_INCREF(given.parameter);
+    Py_INCREF(given.rows);
+    Py_RETURN_NONE;
+}

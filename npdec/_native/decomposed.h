@@ -1,0 +1,63 @@
+/* What the files about decomposed tensors share (decomposed.c, forms.c, linear.c). */
+#ifndef NPDEC_DECOMPOSED_H
+#define NPDEC_DECOMPOSED_H
+
+#include "dlpack.h"
+#include "native.h"
+
+/* Names of attributes and methods, interned. */
+extern struct names {
+    PyObject *value, *residual, *components, *labels, *reverse, *discrete, *kept, *origin, *views, *class, *requires_grad,
+        *is_view, *shape, *expand, *as_subclass, *detach, *neg, *clone, *reshape, *permute, *contiguous, *mT;
+} names;
+
+/* What `attach_decomposed` was given. */
+extern struct given {
+    PyTypeObject *type, *parameter;           /* of decomposed tensors, and of a module's */
+    PyObject *rows, *not_implemented;         /* {function of torch: what is known of it} */
+    Py_ssize_t of_short, of_limit;            /* where a row has its form, and a list of views its limit */
+    Py_ssize_t many;                          /* so many components are no few */
+    double steep;                             /* factors up to this size are moderate */
+    PyObject *link, *rows_of, *is_moderate, *residual_of, *narrowed, *matmul; /* functions */
+} given;
+
+/* An ordinary decomposed tensor: its parts, which are held, and where their elements lie. */
+typedef struct {
+    PyObject *of, *value, *residual, *components, *labels;
+    Array value_at, residual_at, components_at;
+    int has_equal_rows;                       /* whether elements of the residual are one in memory */
+} Parts;
+
+int parts_of(PyObject *tensor, Parts *parts); /* 0, without an error, where it is no ordinary one: nothing is held */
+void let_parts_go(Parts *parts);
+int is_observed(void);                        /* whether somebody looks on, or a context changes the law */
+int is_plain(PyObject *tensor, const Parts *beside, Array *at); /* a tensor or parameter of the dtype of another one */
+int is_moderate(PyObject *factor, const Array *at);
+int look_at_any(PyObject *tensor, Array *at); /* 0, without an error, where its elements do not lie in memory */
+int are_alike(const Array *a, const Array *b); /* whether they have one shape */
+Py_ssize_t elements_in(const Array *array);
+int has_equal(const Array *array);            /* whether several elements are one in memory, by a stride of zero */
+
+/* The decomposed tensor of three parts, which are stolen and may be NULL for errors; `link`: it may be a view of x. */
+PyObject *built(PyObject *value, PyObject *residual, PyObject *components, const Parts *x, int link);
+
+/* forms.c */
+typedef struct form Form;
+typedef PyObject *Answer(const Form *form, PyObject *func, PyObject *const *args, Py_ssize_t count);
+struct form {
+    PyObject *function;                       /* in Python, before which it stands */
+    Answer *answer;
+    int traits, first, last;                  /* of a function of axes: which of its arguments are axes */
+    long all_traits;                          /* as the registry has them */
+    PyObject *batch, *rest;                   /* the rule for one more leading axis; what missing arguments are */
+    int kind;                                 /* of that rule */
+    const Form *inner;                        /* of one that watches: the form that it hands on to, or NULL */
+};
+#define MOST_GIVEN 8 /* arguments of a function */
+enum { FRESH = 1, SUBTRACTS = 2, SUBTRACTS_FROM = 4, INDEXES = 8 };
+enum { BY_RULE, OF_AXES, OF_KEY, RESHAPED, UNSQUEEZED, PERMUTED, REDUCED };
+
+/* linear.c */
+Answer each, of_one, added, scaled, matmul, layer, joined, unless_same, unless_known;
+
+#endif

@@ -1,0 +1,246 @@
+/* Calls of functions of torch with decomposed tensors, where they are ordinary ones: what `npdec._rules.direct` and
+ * `DecomposedTensor.__torch_function__` say in Python. The form of a function, which its row in the registry has, may be
+ * one that C answers (linear.c); others are called as Python calls them. */
+#include "decomposed.h"
+#include <structmember.h> /* T_PYSSIZET, before 3.12 */
+
+#define MOST_FORMS 512
+static Form forms[MOST_FORMS];
+static PyObject *general; /* what answers a call that has no form, or whose form is not open */
+
+/* --- forms -------------------------------------------------------------------------------------------------------- */
+
+static Form *
+form_of(PyObject *function)
+{
+    size_t at = ((size_t)function >> 4) % MOST_FORMS;
+    while (forms[at].function != NULL && forms[at].function != function)
+        at = (at + 1) % MOST_FORMS;
+    return &forms[at];
+}
+
+/* form(function of torch, its arguments) */
+static PyObject *
+call_form(PyObject *function, PyObject *const *args, size_t nargsf, PyObject *keywords)
+{
+    if (PyVectorcall_NARGS(nargsf) == 2 && keywords == NULL && PyTuple_CheckExact(args[1]) && !is_traced()) {
+        const Form *form = form_of(function);
+        PyObject *found = form->answer(form, args[0], ((PyTupleObject *)args[1])->ob_item, PyTuple_GET_SIZE(args[1]));
+        if (found == NULL)
+            left_to_python();
+        if (found != NULL || PyErr_Occurred())
+            return found;
+    }
+    return go_on(function, args, nargsf, keywords);
+}
+
+PyObject *
+attach_form(PyObject *module, PyObject *args)
+{
+    static const struct {
+        const char *name;
+        Answer *answer;
+    } answers[] = {{"each", each}, {"of_one", of_one}, {"added", added}, {"scaled", scaled}, {"matmul", matmul},
+                   {"layer", layer}, {"joined", joined}, {"unless same", unless_same},
+                   {"unless known", unless_known}};
+    static const char *const kinds[] = {"by rule", "of axes", "of a key", "reshaped", "unsqueezed", "permuted", "reduced"};
+    static int count;
+    PyObject *function, *batch, *rest;
+    const char *name, *kind;
+    Form form = {0};
+    if (!PyArg_ParseTuple(args, "OsilOsiiO!:attach_form", &function, &name, &form.traits, &form.all_traits, &batch, &kind,
+                          &form.first, &form.last, &PyTuple_Type, &rest))
+        return NULL;
+    for (size_t i = 0; i < sizeof(answers) / sizeof(answers[0]); i++)
+        if (strcmp(answers[i].name, name) == 0)
+            form.answer = answers[i].answer;
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+        if (strcmp(kinds[i], kind) == 0)
+            form.kind = (int)i;
+    if (form.answer == NULL || form.last > MOST_GIVEN)
+        return PyErr_Format(PyExc_ValueError, "attach_form: no form %s of %d arguments", name, form.last);
+    if (count >= MOST_FORMS / 2)
+        Py_RETURN_NONE; /* this one is Python's */
+    if (stand_before(function, call_form) < 0)
+        return NULL;
+    count++;
+    const Form *inner = form_of(batch);
+    form.inner = inner->function == NULL ? NULL : inner;
+    form.function = Py_NewRef(function);
+    form.batch = Py_NewRef(batch);
+    form.rest = Py_NewRef(rest);
+    *form_of(function) = form;
+    Py_RETURN_NONE;
+}
+
+/* --- calls -------------------------------------------------------------------------------------------------------- */
+
+/* The answer of a function's form; NULL, without an error, where it has none, or that is not open. */
+static PyObject *
+answered(PyObject *func, PyObject *args)
+{
+    PyObject *row = PyDict_GetItemWithError(given.rows, func);
+    PyObject *form = row == NULL ? NULL : SLOT(row, given.of_short);
+    if (form == NULL || form == Py_None || is_observed())
+        return NULL;
+    PyObject *given_to_it[3] = {NULL, func, args};
+    Py_INCREF(form);
+    PyObject *found = PyObject_Vectorcall(form, given_to_it + 1, 2 | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
+    Py_DECREF(form);
+    if (found == given.not_implemented)
+        Py_CLEAR(found);
+    return found;
+}
+
+typedef struct {
+    PyObject_HEAD
+    vectorcallfunc call;
+    PyObject *function, *of; /* in Python; the function of torch */
+} Method;
+
+/* A method of a decomposed tensor. */
+static PyObject *
+call_method(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *keywords)
+{
+    Method *method = (Method *)self;
+    Py_ssize_t count = PyVectorcall_NARGS(nargsf);
+    if (keywords == NULL && count > 0 && Py_IS_TYPE(args[0], given.type) && !is_traced()) {
+        PyObject *all = PyTuple_New(count), *found = NULL;
+        for (Py_ssize_t i = 0; all != NULL && i < count; i++)
+            PyTuple_SET_ITEM(all, i, Py_NewRef(args[i]));
+        if (all != NULL)
+            found = answered(method->of, all);
+        Py_XDECREF(all);
+        if (found == NULL)
+            left_to_python();
+        if (found != NULL || PyErr_Occurred())
+            return found;
+    }
+    return PyObject_Vectorcall(method->function, args, nargsf, keywords);
+}
+
+static PyObject *
+bound(PyObject *self, PyObject *owner, PyObject *type)
+{
+    return owner == NULL || owner == Py_None ? Py_NewRef(self) : PyMethod_New(self, owner);
+}
+
+/* What is asked of a method is asked of its function, which says in Python what it does. */
+static PyObject *
+attribute(PyObject *self, PyObject *name)
+{
+    PyObject *found = PyObject_GenericGetAttr(self, name);
+    if (found == NULL && PyErr_ExceptionMatches(PyExc_AttributeError)) {
+        PyErr_Clear();
+        found = PyObject_GetAttr(((Method *)self)->function, name);
+    }
+    return found;
+}
+
+static int
+visit(Method *self, visitproc visit, void *arg)
+{
+    Py_VISIT(self->function);
+    Py_VISIT(self->of);
+    return 0;
+}
+
+static int
+clear(Method *self)
+{
+    Py_CLEAR(self->function);
+    Py_CLEAR(self->of);
+    return 0;
+}
+
+static void
+free_method(Method *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+    PyObject_GC_UnTrack(self);
+    clear(self);
+    type->tp_free(self);
+    Py_DECREF(type);
+}
+
+static PyObject *
+make_method(PyTypeObject *type, PyObject *args, PyObject *keywords)
+{
+    PyObject *function, *of;
+    if (!PyArg_ParseTuple(args, "OO:Method", &function, &of))
+        return NULL;
+    Method *method = (Method *)type->tp_alloc(type, 0);
+    if (method != NULL) {
+        method->call = call_method;
+        method->function = Py_NewRef(function);
+        method->of = Py_NewRef(of);
+    }
+    return (PyObject *)method;
+}
+
+static PyObject *
+wrapped(PyObject *self, void *closure)
+{
+    return Py_NewRef(((Method *)self)->function);
+}
+
+static PyMemberDef members[] = {{"__vectorcalloffset__", T_PYSSIZET, offsetof(Method, call), READONLY, NULL}, {NULL}};
+static PyObject *
+its_text(PyObject *self, void *closure)
+{
+    return PyObject_GetAttrString(((Method *)self)->function, "__doc__");
+}
+
+static PyGetSetDef properties[] = {
+    {"__wrapped__", wrapped, NULL, "The function in Python.", NULL}, {"__doc__", its_text, NULL, NULL, NULL}, {NULL}};
+static PyType_Slot method_slots[] = {
+    {Py_tp_new, make_method}, {Py_tp_dealloc, free_method}, {Py_tp_traverse, visit}, {Py_tp_clear, clear},
+    {Py_tp_call, PyVectorcall_Call}, {Py_tp_descr_get, bound}, {Py_tp_getattro, attribute}, {Py_tp_members, members},
+    {Py_tp_getset, properties}, {0, NULL}};
+PyType_Spec method_spec = {
+    "npdec._native._calls.Method", sizeof(Method), 0,
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR, method_slots};
+
+/* Whether torch's tensors, decomposed ones and parameters are all that a call was found by. */
+static int
+are_known(PyObject *types)
+{
+    if (!PyTuple_CheckExact(types))
+        return 0;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(types); i++) {
+        PyObject *type = PyTuple_GET_ITEM(types, i);
+        if (type != (PyObject *)given.type && type != (PyObject *)given.parameter && type != (PyObject *)arrays.tensor)
+            return 0;
+    }
+    return 1;
+}
+
+/* DecomposedTensor.__torch_function__(func, types, args=(), kwargs=None), of the class */
+static PyObject *
+torch_function(PyObject *function, PyObject *const *args, size_t nargsf, PyObject *keywords)
+{
+    Py_ssize_t count = PyVectorcall_NARGS(nargsf);
+    int has_options = count > 4 && args[4] != Py_None && !(PyDict_CheckExact(args[4]) && PyDict_GET_SIZE(args[4]) == 0);
+    if (keywords == NULL && (count == 4 || count == 5) && args[0] == (PyObject *)given.type && !has_options
+        && PyTuple_CheckExact(args[3]) && are_known(args[2]) && !is_traced()) {
+        PyObject *found = answered(args[1], args[3]);
+        if (found != NULL)
+            return found;
+        if (!PyErr_Occurred())
+            return PyObject_CallFunctionObjArgs(general, args[1], args[3], NULL);
+        left_to_python();
+        if (PyErr_Occurred())
+            return NULL;
+    }
+    return go_on(function, args, nargsf, keywords);
+}
+
+PyObject *
+attach_torch_function(PyObject *module, PyObject *args)
+{
+    PyObject *function, *answer;
+    if (!PyArg_ParseTuple(args, "OO:attach_torch_function", &function, &answer))
+        return NULL;
+    Py_XSETREF(general, Py_NewRef(answer));
+    return stand_before(function, torch_function) < 0 ? NULL : Py_NewRef(Py_None);
+}
