@@ -173,6 +173,7 @@ def product(func: Function, args: Sequence[Any]) -> Any:
     return pair.made(func, pair.together(func(first, middle_b), func(middle_a, second)))
 
 
+@in_c("divided")
 def quotient(func: Function, args: Sequence[Any]) -> Any:
     """a / b: linear in a; in b the product of a with the reciprocal of b, whose slope is −1 / (x r)."""
     if len(args) != 2:

@@ -97,13 +97,18 @@ let_parts_go(Parts *parts)
     Py_XDECREF(parts->labels);
 }
 
-/* Whether an attribute is what it is of ordinary tensors. */
+/* Whether an attribute is what it is of ordinary tensors; None is what the class has. */
 static int
-is_usual(PyObject *tensor, PyObject *name, PyObject *usual)
+is_usual(PyObject *attributes, PyObject *name, PyObject *usual)
 {
-    PyObject *found = PyObject_GetAttr(tensor, name);
-    Py_XDECREF(found);
-    return found == usual;
+    PyObject *found = PyDict_GetItemWithError(attributes, name);
+    return found == usual || (found == NULL && usual == Py_None && !PyErr_Occurred());
+}
+
+static PyObject *
+held(PyObject *attributes, PyObject *name)
+{
+    return Py_XNewRef(PyDict_GetItemWithError(attributes, name));
 }
 
 static int
@@ -125,14 +130,18 @@ are_parts(Parts *parts)
 int
 parts_of(PyObject *tensor, Parts *parts)
 {
-    if (!Py_IS_TYPE(tensor, given.type) || !is_usual(tensor, names.reverse, Py_False)
-        || !is_usual(tensor, names.kept, Py_None) || !is_usual(tensor, names.origin, Py_None))
+    PyObject *its = Py_IS_TYPE(tensor, given.type) ? PyObject_GenericGetDict(tensor, NULL) : NULL;
+    if (its == NULL || !is_usual(its, names.reverse, Py_False) || !is_usual(its, names.kept, Py_None)
+        || !is_usual(its, names.origin, Py_None)) {
+        Py_XDECREF(its);
         return left_to_python(), 0;
+    }
     parts->of = tensor;
-    parts->value = PyObject_GetAttr(tensor, names.value);
-    parts->residual = PyObject_GetAttr(tensor, names.residual);
-    parts->components = PyObject_GetAttr(tensor, names.components);
-    parts->labels = PyObject_GetAttr(tensor, names.labels);
+    parts->value = held(its, names.value);
+    parts->residual = held(its, names.residual);
+    parts->components = held(its, names.components);
+    parts->labels = held(its, names.labels);
+    Py_DECREF(its);
     if (!are_parts(parts)) {
         let_parts_go(parts);
         return left_to_python(), 0;
@@ -151,18 +160,16 @@ is_plain(PyObject *tensor, const Parts *beside, Array *at)
 int
 is_moderate(PyObject *factor, const Array *at)
 {
-    Py_ssize_t size = elements_in(at), expected = 1;
-    int is_dense = at->device == ON_HOST && at->code == OF_FLOAT && at->bits >= 32 && at->offset == 0;
-    for (int axis = at->rank - 1; axis >= 0; axis--) {
-        is_dense &= at->strides[axis] == expected || at->shape[axis] == 1;
-        expected *= at->shape[axis];
-    }
-    if (is_dense && size <= MOST_LOOKED_AT) {
+    if (at->device == ON_HOST && at->offset == 0 && at->rank <= 2 && elements_in(at) <= MOST_LOOKED_AT) {
+        Py_ssize_t rows = at->rank == 2 ? at->shape[0] : 1, columns = at->rank > 0 ? at->shape[at->rank - 1] : 1;
+        Py_ssize_t step = at->rank == 2 ? at->strides[0] : 0, stride = at->rank > 0 ? at->strides[at->rank - 1] : 0;
         double sum = 0;
-        for (Py_ssize_t i = 0; i < size; i++) {
-            double number = at->bits == 64 ? ((double *)at->elements)[i] : ((float *)at->elements)[i];
-            sum += number * number;
-        }
+        for (Py_ssize_t row = 0; row < rows; row++)
+            for (Py_ssize_t i = 0; i < columns; i++) {
+                Py_ssize_t place = row * step + i * stride;
+                double number = at->bits == 64 ? ((double *)at->elements)[place] : ((float *)at->elements)[place];
+                sum += number * number;
+            }
         if (sqrt(sum) < given.steep)
             return 1;
     }
@@ -181,7 +188,7 @@ lies_within(const Array *inner, const Array *outer)
     return at != NULL && at >= start && at < start + elements_in(outer) * (outer->bits / 8);
 }
 
-static int
+int
 is_by_rows(const Array *array)
 {
     Py_ssize_t expected = 1;
@@ -250,6 +257,21 @@ set_parts(PyObject *made, PyObject *value, PyObject *residual, PyObject *compone
 }
 
 PyObject *
+assembled(PyObject *value, PyObject *residual, PyObject *components, const Parts *x)
+{
+    PyObject *made = NULL;
+    if (value != NULL && residual != NULL && components != NULL)
+        made = PyObject_CallMethodNoArgs(value, names.detach);
+    if (made != NULL && (PyObject_SetAttr(made, names.class, (PyObject *)given.type) < 0
+                         || set_parts(made, value, residual, components, x->labels) < 0))
+        Py_CLEAR(made);
+    Py_XDECREF(value);
+    Py_XDECREF(residual);
+    Py_XDECREF(components);
+    return made == NULL ? left_to_python() : made;
+}
+
+PyObject *
 built(PyObject *value, PyObject *residual, PyObject *components, const Parts *x, int link)
 {
     PyObject *made = NULL;
@@ -291,9 +313,9 @@ attach_decomposed(PyObject *module, PyObject *args)
     PyObject *variables[3], *told[2], *member, *limit, *functions[6];
     PyObject **const kept[6] = {&given.link, &given.rows_of, &given.is_moderate, &given.residual_of, &given.narrowed,
                                 &given.matmul};
-    if (!PyArg_ParseTuple(args, "O!O!O!OO(OOO)(OO)nd(OOOOOO):attach_decomposed", &PyType_Type, &given.type, &PyType_Type,
+    if (!PyArg_ParseTuple(args, "O!O!O!OO(OOO)(OO)ndO(OOOOOO):attach_decomposed", &PyType_Type, &given.type, &PyType_Type,
                           &given.parameter, &PyDict_Type, &given.rows, &member, &limit, &variables[0], &variables[1],
-                          &variables[2], &told[0], &told[1], &given.many, &given.steep, &functions[0], &functions[1],
+                          &variables[2], &told[0], &told[1], &given.many, &given.steep, &given.negatives, &functions[0], &functions[1],
                           &functions[2], &functions[3], &functions[4], &functions[5]))
         return NULL;
     given.of_short = offset_of(member);
@@ -311,6 +333,7 @@ attach_decomposed(PyObject *module, PyObject *args)
     follows_forward = Py_NewRef(told[0]);
     is_asked = Py_NewRef(told[1]);
     given.not_implemented = Py_NewRef(Py_NotImplemented);
+    Py_INCREF(given.negatives);
     Py_INCREF(given.type);
     Py_INCREF(given.parameter);
     Py_INCREF(given.rows);

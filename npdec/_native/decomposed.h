@@ -18,6 +18,7 @@ extern struct given {
     Py_ssize_t of_short, of_limit;            /* where a row has its form, and a list of views its limit */
     Py_ssize_t many;                          /* so many components are no few */
     double steep;                             /* factors up to this size are moderate */
+    PyObject *negatives;                      /* the set of functions that are the negative */
     PyObject *link, *rows_of, *is_moderate, *residual_of, *narrowed, *matmul; /* functions */
 } given;
 
@@ -38,6 +39,9 @@ int are_alike(const Array *a, const Array *b); /* whether they have one shape */
 Py_ssize_t elements_in(const Array *array);
 int has_equal(const Array *array);            /* whether several elements are one in memory, by a stride of zero */
 
+int is_by_rows(const Array *array);           /* whether its elements follow each other */
+/* The decomposed tensor of three parts, which are held by nobody else and fit together; they are stolen. */
+PyObject *assembled(PyObject *value, PyObject *residual, PyObject *components, const Parts *x);
 /* The decomposed tensor of three parts, which are stolen and may be NULL for errors; `link`: it may be a view of x. */
 PyObject *built(PyObject *value, PyObject *residual, PyObject *components, const Parts *x, int link);
 
@@ -57,7 +61,16 @@ struct form {
 enum { FRESH = 1, SUBTRACTS = 2, SUBTRACTS_FROM = 4, INDEXES = 8 };
 enum { BY_RULE, OF_AXES, OF_KEY, RESHAPED, UNSQUEEZED, PERMUTED, REDUCED };
 
+/* few_parts.c: what is computed in memory, of few elements; NULL, without an error, where that is torch's */
+PyObject *few_negative(const Parts *x);
+PyObject *few_moved(const Parts *x, double number, int traits);   /* x + number, x - number or number - x */
+PyObject *few_scaled(const Parts *x, double number, int is_divided);
+/* A sum or difference, and a product, of x and a constant tensor of its shape. */
+PyObject *few_beside(const Parts *x, PyObject *tensor, const Array *other, int traits);
+PyObject *few_times(const Parts *x, PyObject *tensor, const Array *other);
+PyObject *few_sum(const Parts *x, const Parts *y, int traits);
+
 /* linear.c */
-Answer each, of_one, added, scaled, matmul, layer, joined, unless_same, unless_known;
+Answer each, of_one, added, scaled, divided, matmul, layer, joined, unless_same, unless_known;
 
 #endif

@@ -40,7 +40,7 @@ attach_form(PyObject *module, PyObject *args)
     static const struct {
         const char *name;
         Answer *answer;
-    } answers[] = {{"each", each}, {"of_one", of_one}, {"added", added}, {"scaled", scaled}, {"matmul", matmul},
+    } answers[] = {{"each", each}, {"of_one", of_one}, {"added", added}, {"scaled", scaled}, {"divided", divided}, {"matmul", matmul},
                    {"layer", layer}, {"joined", joined}, {"unless same", unless_same},
                    {"unless known", unless_known}};
     static const char *const kinds[] = {"by rule", "of axes", "of a key", "reshaped", "unsqueezed", "permuted", "reduced"};

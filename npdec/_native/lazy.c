@@ -115,6 +115,13 @@ lazy_array(struct memory *memory, const Elements *like)
     return array;
 }
 
+/* Where the memory of a block begins. */
+static char *
+memory_in(struct block *block)
+{
+    return (char *)(((uintptr_t)(block + 1) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT);
+}
+
 PyObject *
 new_lazy(Elements *whole)
 {
@@ -128,7 +135,7 @@ new_lazy(Elements *whole)
         free_block(block);
         return PyErr_NoMemory();
     }
-    whole->memory = (char *)(((uintptr_t)(block + 1) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT);
+    whole->memory = memory_in(block);
     memory->block = block;
     for (int axis = 0; axis < whole->rank; axis++) {
         block->shape[axis] = whole->shape[axis];
@@ -172,12 +179,31 @@ describe(Managed *managed, int kind, int rank, char *elements, int64_t *shape, i
     managed->array.strides = strides;
 }
 
+PyObject *
+tensor_by_rows(int kind, const Array *like, Py_ssize_t size, char **memory)
+{
+    struct block *block = new_block(sizeof(struct block) + ALIGNMENT + (size_t)(size * SIZES[kind]));
+    if (block == NULL)
+        return PyErr_NoMemory();
+    int64_t stride = 1;
+    for (int axis = like->rank; axis-- > 0; stride *= like->shape[axis]) {
+        block->shape[axis] = like->shape[axis];
+        block->strides[axis] = stride;
+    }
+    *memory = memory_in(block);
+    describe(&block->managed, kind, like->rank, *memory, block->shape, block->strides);
+    PyObject *tensor = new_tensor(&block->managed);
+    if (tensor == NULL)
+        free_block(block);
+    return tensor;
+}
+
 /* Make the tensor over a memory, of which that is from then on. */
 int
 make_tensor(struct memory *memory, int kind)
 {
     struct block *block = memory->block;
-    char *elements = (char *)(((uintptr_t)(block + 1) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT);
+    char *elements = memory_in(block);
     describe(&block->managed, kind, block->managed.array.rank, elements, block->shape, block->strides);
     PyObject *tensor = new_tensor(&block->managed);
     if (tensor == NULL)

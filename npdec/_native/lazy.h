@@ -32,6 +32,8 @@ extern struct asked {
 } asked;
 extern const Exchange *exchange;
 
+/* A tensor of so many elements in the shape of another one, by rows, and where they are to be written. */
+PyObject *tensor_by_rows(int kind, const Array *like, Py_ssize_t size, char **memory);
 Elements *elements_over(struct memory *memory, PyObject *array, const Elements *like); /* NULL with an error */
 void let_go(struct memory *memory);
 

@@ -1,6 +1,7 @@
 /* The forms of linear functions: of value, residual and components by the function itself, each once. They are those of
  * `npdec._law.ordinary_linear`, `ordinary_arithmetic` and `ordinary`; NULL, without an error, leaves a call to these. */
 #include "decomposed.h"
+#include <math.h>
 
 static PyObject *
 call(PyObject *func, PyObject *first, PyObject *const *rest, Py_ssize_t count)
@@ -38,7 +39,9 @@ each(const Form *form, PyObject *func, PyObject *const *args, Py_ssize_t count)
     Parts x;
     if (count != 1 || !parts_of(args[0], &x))
         return NULL;
-    PyObject *made = of_parts(func, &x, NULL, 0, !(form->traits & FRESH));
+    PyObject *made = PySet_Contains(given.negatives, func) > 0 ? few_negative(&x) : NULL;
+    if (made == NULL && !PyErr_Occurred())
+        made = of_parts(func, &x, NULL, 0, !(form->traits & FRESH));
     let_parts_go(&x);
     return made;
 }
@@ -290,9 +293,28 @@ own(const Form *form, const Parts *x)
     return PyObject_CallMethodNoArgs(x->components, form->traits & SUBTRACTS_FROM ? names.neg : names.clone);
 }
 
-static PyObject *
-beside_constant(const Form *form, PyObject *func, const Parts *x, PyObject *constant)
+/* A number that is not so large that something has to be said. */
+static int
+as_moderate(PyObject *given_to_it, double *number)
 {
+    if (PyFloat_CheckExact(given_to_it))
+        *number = PyFloat_AS_DOUBLE(given_to_it);
+    else if (PyLong_CheckExact(given_to_it)) {
+        *number = PyLong_AsDouble(given_to_it);
+        if (*number == -1 && PyErr_Occurred())
+            return PyErr_Clear(), 0;
+    }
+    else
+        return 0;
+    return fabs(*number) <= given.steep;
+}
+
+static PyObject *
+beside_constant(const Form *form, PyObject *func, const Parts *x, PyObject *constant, const Array *at)
+{
+    PyObject *few = few_beside(x, constant, at, form->traits);
+    if (few != NULL || PyErr_Occurred())
+        return few;
     PyObject *row = rows_of(x), *residual = NULL, *components = NULL;
     PyObject *value = row == NULL ? NULL : call(func, x->value, &constant, 1);
     if (value != NULL)
@@ -304,14 +326,14 @@ beside_constant(const Form *form, PyObject *func, const Parts *x, PyObject *cons
 }
 
 static PyObject *
-sum_of_two(PyObject *func, const Parts *x, PyObject *other)
+sum_of_two(const Form *form, PyObject *func, const Parts *x, PyObject *other)
 {
     Parts y;
     PyObject *made = NULL;
     if (x->has_equal_rows || !parts_of(other, &y))
         return NULL;
     if (x->labels == y.labels && !y.has_equal_rows && are_alike(&x->value_at, &y.value_at)
-        && x->value_at.bits == y.value_at.bits) {
+        && x->value_at.bits == y.value_at.bits && (made = few_sum(x, &y, form->traits)) == NULL && !PyErr_Occurred()) {
         PyObject *value = call(func, x->value, &y.value, 1), *residual = NULL, *components = NULL;
         if (value != NULL)
             residual = call(func, x->residual, &y.residual, 1);
@@ -331,15 +353,18 @@ added(const Form *form, PyObject *func, PyObject *const *args, Py_ssize_t count)
     PyObject *made = NULL;
     if (count != 2 || !Py_IS_TYPE(args[0], given.type) || !parts_of(args[0], &x))
         return NULL;
+    double number;
     if (Py_IS_TYPE(args[1], given.type))
-        made = sum_of_two(func, &x, args[1]);
+        made = sum_of_two(form, func, &x, args[1]);
+    else if (as_moderate(args[1], &number))
+        made = few_moved(&x, number, form->traits);
     else if (is_plain(args[1], &x, &at) && are_alike(&at, &x.value_at))
-        made = beside_constant(form, func, &x, args[1]);
+        made = beside_constant(form, func, &x, args[1], &at);
     let_parts_go(&x);
     return made;
 }
 
-/* x times a constant tensor of its shape. */
+/* x times a number, or a constant tensor of its shape. */
 PyObject *
 scaled(const Form *form, PyObject *func, PyObject *const *args, Py_ssize_t count)
 {
@@ -348,8 +373,27 @@ scaled(const Form *form, PyObject *func, PyObject *const *args, Py_ssize_t count
     PyObject *made = NULL;
     if (count != 2 || Py_IS_TYPE(args[1], given.type) || !parts_of(args[0], &x))
         return NULL;
-    if (is_plain(args[1], &x, &at) && are_alike(&at, &x.value_at) && is_moderate(args[1], &at))
-        made = of_parts(func, &x, args + 1, 1, 0);
+    double number;
+    if (as_moderate(args[1], &number))
+        made = few_scaled(&x, number, 0);
+    else if (is_plain(args[1], &x, &at) && are_alike(&at, &x.value_at) && is_moderate(args[1], &at)) {
+        made = few_times(&x, args[1], &at);
+        if (made == NULL && !PyErr_Occurred())
+            made = of_parts(func, &x, args + 1, 1, 0);
+    }
+    let_parts_go(&x);
+    return made;
+}
+
+/* x over a number. */
+PyObject *
+divided(const Form *form, PyObject *func, PyObject *const *args, Py_ssize_t count)
+{
+    Parts x;
+    double number;
+    if (count != 2 || !as_moderate(args[1], &number) || fabs(number) < 1 / given.steep || !parts_of(args[0], &x))
+        return NULL;
+    PyObject *made = few_scaled(&x, number, 1);
     let_parts_go(&x);
     return made;
 }

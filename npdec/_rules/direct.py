@@ -18,7 +18,7 @@ from npdec._decomposed import completeness
 from npdec._decomposed.aliasing import link_ordinary
 from npdec._decomposed.axes import narrowed
 from npdec._decomposed.parts import Views
-from npdec._decomposed.registry import Row, rows
+from npdec._decomposed.registry import Row, functions, rows
 from npdec._decomposed.size_limits import MANY
 from npdec._decomposed.size_warnings import STEEP
 from npdec._decomposed.tensor import DecomposedTensor, answered
@@ -67,8 +67,11 @@ def _attach() -> None:
     slots = vars(Row)["short"], vars(Views)["limit"]
     variables = watched, completeness.current, graph_wanted
     told = torch._C._is_fwd_grad_enabled, _is_asked
-    functions = link_ordinary, rows_of, is_moderate, of_equal_rows, narrowed, torch.matmul
-    calls.attach_decomposed(DecomposedTensor, torch.nn.Parameter, rows, *slots, variables, told, MANY, STEEP, functions)
+    negatives = frozenset(functions("neg negative __neg__"))
+    called = link_ordinary, rows_of, is_moderate, of_equal_rows, narrowed, torch.matmul
+    calls.attach_decomposed(
+        DecomposedTensor, torch.nn.Parameter, rows, *slots, variables, told, MANY, STEEP, negatives, called
+    )
     calls.attach_torch_function(vars(DecomposedTensor)["__torch_function__"].__func__, answered)
 
 

@@ -1,0 +1,179 @@
+/* Arithmetic of decomposed tensors of few elements, in memory: `loops.c` has it to the bit as torch has it, and torch's
+ * call takes longer. */
+#include "decomposed.h"
+#include "lazy.h"
+
+#define FEW 1024 /* elements of components */
+
+typedef struct {
+    const Loops *add, *subtract, *multiply, *divide, *negative;
+} Arithmetic;
+
+static const Arithmetic *
+arithmetic(void)
+{
+    static Arithmetic found;
+    if (found.add == NULL) {
+        found = (Arithmetic){NULL, loops_of("subtract"), loops_of("multiply"), loops_of("divide"), loops_of("negative")};
+        found.add = loops_of("add");
+    }
+    return &found;
+}
+
+static int
+lies_on_host(const Array *at)
+{
+    return at->device == ON_HOST && at->offset == 0 && is_by_rows(at);
+}
+
+/* Whether what is computed of x here is what torch would give: of plain numbers that nobody differentiates. */
+static int
+is_open(const Parts *x)
+{
+    return elements_in(&x->components_at) <= FEW && lies_on_host(&x->value_at) && lies_on_host(&x->residual_at)
+        && lies_on_host(&x->components_at) && !is_true_of(x->value, names.requires_grad)
+        && !is_true_of(x->residual, names.requires_grad) && !is_true_of(x->components, names.requires_grad)
+        && is_off(asked.is_inference) && !is_seen_by_torch() && !PyErr_Occurred();
+}
+
+/* What a loop makes of an array and another one, or of one number: `second` is its stride. */
+static PyObject *
+computed(const Loops *loops, const Array *like, const void *a, int first, const void *b, int second)
+{
+    int kind = like->bits == 64 ? FLOAT64 : FLOAT32, size = (int)SIZES[kind];
+    Py_ssize_t by[3] = {size, first * size, second * size}, count = elements_in(like);
+    char *memory;
+    PyObject *tensor = tensor_by_rows(kind, like, count, &memory);
+    if (tensor != NULL)
+        loops->of[kind](memory, a, b, count, by);
+    return tensor;
+}
+
+static PyObject *
+of_array(const Loops *loops, const Array *a)
+{
+    return computed(loops, a, a->elements, 1, a->elements, 0);
+}
+
+static PyObject *
+of_arrays(const Loops *loops, const Array *a, const Array *b)
+{
+    return computed(loops, a, a->elements, 1, b->elements, 1);
+}
+
+/* A number in the dtype of an array. */
+static const void *
+in_dtype(const Array *array, double number, Element *held)
+{
+    if (array->bits == 64)
+        held->float64 = number;
+    else
+        held->float32 = (float)number;
+    return held;
+}
+
+static PyObject *
+of_number(const Loops *loops, const Array *a, double number, int is_first)
+{
+    Element held;
+    const void *b = in_dtype(a, number, &held);
+    return is_first ? computed(loops, a, b, 0, a->elements, 1) : computed(loops, a, a->elements, 1, b, 0);
+}
+
+static PyObject *
+copied(const Array *array)
+{
+    char *memory;
+    Py_ssize_t count = elements_in(array);
+    PyObject *tensor = tensor_by_rows(array->bits == 64 ? FLOAT64 : FLOAT32, array, count, &memory);
+    if (tensor != NULL)
+        memcpy(memory, array->elements, (size_t)count * array->bits / 8);
+    return tensor;
+}
+
+PyObject *
+few_negative(const Parts *x)
+{
+    if (!is_open(x))
+        return NULL;
+    const Loops *loops = arithmetic()->negative;
+    PyObject *value = of_array(loops, &x->value_at), *residual = of_array(loops, &x->residual_at);
+    return assembled(value, residual, of_array(loops, &x->components_at), x);
+}
+
+/* The components that one term has of a sum or difference. */
+static PyObject *
+of_term(const Parts *x, int traits)
+{
+    const Array *at = &x->components_at;
+    return traits & SUBTRACTS_FROM ? of_array(arithmetic()->negative, at) : copied(at);
+}
+
+PyObject *
+few_moved(const Parts *x, double number, int traits)
+{
+    if (!is_open(x))
+        return NULL;
+    const Loops *loops = traits & (SUBTRACTS | SUBTRACTS_FROM) ? arithmetic()->subtract : arithmetic()->add;
+    int is_first = traits & SUBTRACTS_FROM;
+    PyObject *value = of_number(loops, &x->value_at, number, is_first);
+    PyObject *residual = of_number(loops, &x->residual_at, number, is_first);
+    return assembled(value, residual, of_term(x, traits), x);
+}
+
+PyObject *
+few_scaled(const Parts *x, double number, int is_divided)
+{
+    if (!is_open(x))
+        return NULL;
+    const Loops *loops = is_divided ? arithmetic()->divide : arithmetic()->multiply;
+    PyObject *value = of_number(loops, &x->value_at, number, 0), *residual = of_number(loops, &x->residual_at, number, 0);
+    return assembled(value, residual, of_number(loops, &x->components_at, number, 0), x);
+}
+
+static PyObject *
+between(const Array *a, const Array *b, int traits)
+{
+    const Arithmetic *known = arithmetic();
+    return traits & SUBTRACTS_FROM ? of_arrays(known->subtract, b, a)
+                                   : of_arrays(traits & SUBTRACTS ? known->subtract : known->add, a, b);
+}
+
+PyObject *
+few_beside(const Parts *x, PyObject *tensor, const Array *other, int traits)
+{
+    if (!lies_on_host(other) || is_true_of(tensor, names.requires_grad) || !is_open(x))
+        return NULL;
+    PyObject *value = between(&x->value_at, other, traits), *residual = between(&x->residual_at, other, traits);
+    return assembled(value, residual, of_term(x, traits), x);
+}
+
+PyObject *
+few_sum(const Parts *x, const Parts *y, int traits)
+{
+    if (!is_open(x) || !is_open(y))
+        return NULL;
+    PyObject *value = between(&x->value_at, &y->value_at, traits);
+    PyObject *residual = between(&x->residual_at, &y->residual_at, traits);
+    return assembled(value, residual, between(&x->components_at, &y->components_at, traits), x);
+}
+
+PyObject *
+few_times(const Parts *x, PyObject *tensor, const Array *other)
+{
+    if (!lies_on_host(other) || is_true_of(tensor, names.requires_grad) || !is_open(x))
+        return NULL;
+    const Loops *loops = arithmetic()->multiply;
+    PyObject *value = of_arrays(loops, &x->value_at, other), *residual = of_arrays(loops, &x->residual_at, other);
+    const Array *at = &x->components_at;
+    Py_ssize_t count = elements_in(other), many = at->shape[0];
+    int kind = at->bits == 64 ? FLOAT64 : FLOAT32;
+    Py_ssize_t size = SIZES[kind], by[3] = {size, size, size};
+    char *memory;
+    PyObject *components = tensor_by_rows(kind, at, many * count, &memory);
+    for (Py_ssize_t row = 0; components != NULL && row < many; row++) {
+        Py_ssize_t start = row * count * size;
+        loops->of[kind](memory + start, (char *)at->elements + start, other->elements, count, by);
+    }
+    return assembled(value, residual, components, x);
+}
