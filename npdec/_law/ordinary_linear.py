@@ -24,6 +24,7 @@ __all__ = [
     "clone",
     "condition_as_numbers",
     "contiguous",
+    "detached",
     "each",
     "element",
     "is_condition",
@@ -56,12 +57,22 @@ def of_each(traits: int) -> Form:
 each = of_each(0)
 
 
+@in_c("clone")
 def clone(func: Function, args: Sequence[Any], options: dict[str, Any] | None = None) -> Any:
     """A copy, of which the value lies in memory as is asked for."""
     x = args[0]
     if len(args) != 1 or not is_ordinary(x):
         return NotImplemented
     return built(func(x.value, **(options or {})), func(rows_of(x)), func(x.components), x.labels)
+
+
+@in_c("detached")
+def detached(func: Function, args: Sequence[Any]) -> Any:
+    """Value and residual without autograd's graph, and the components, of which there is none."""
+    x = args[0]
+    if len(args) != 1 or not is_ordinary(x) or x.components.requires_grad:
+        return NotImplemented
+    return _linked(built(x.value.detach(), x.residual.detach(), x.components, x.labels), x)
 
 
 def cast(func: Function, args: Sequence[Any], options: dict[str, Any] | None = None) -> Any:
@@ -112,6 +123,7 @@ def element(x: DecomposedTensor, key: tuple[int, ...]) -> Any:
     return built(x.value[key].clone(), x.residual[key].clone(), components.clone(), x.labels)
 
 
+@in_c("contiguous")
 def contiguous(func: Function, args: Sequence[Any]) -> Any:
     """What lies in memory by rows is the tensor itself, as torch gives it."""
     x = args[0]

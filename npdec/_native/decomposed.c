@@ -123,7 +123,7 @@ are_parts(Parts *parts)
     if (!look_at_any(parts->value, &parts->value_at) || !look_at_any(parts->residual, &parts->residual_at)
         || !look_at_any(parts->components, &parts->components_at))
         return 0;
-    return value->code == OF_FLOAT && (value->bits == 64 || value->bits == 32)
+    return elements_in(value) > 0 && value->code == OF_FLOAT && (value->bits == 64 || value->bits == 32)
         && is_of_one_dtype(value, &parts->components_at) && are_alike(value, &parts->residual_at);
 }
 
@@ -157,25 +157,42 @@ is_plain(PyObject *tensor, const Parts *beside, Array *at)
         && is_of_one_dtype(at, &beside->value_at);
 }
 
+/* The sum of the squares of few numbers on the host, and the least of their magnitudes; 0 of others. */
+static int
+sizes_of(const Array *at, double *squares, double *least)
+{
+    if (at->device != ON_HOST || at->offset != 0 || at->rank > 2 || elements_in(at) > MOST_LOOKED_AT)
+        return 0;
+    Py_ssize_t rows = at->rank == 2 ? at->shape[0] : 1, columns = at->rank > 0 ? at->shape[at->rank - 1] : 1;
+    Py_ssize_t step = at->rank == 2 ? at->strides[0] : 0, stride = at->rank > 0 ? at->strides[at->rank - 1] : 0;
+    *squares = 0;
+    *least = INFINITY;
+    for (Py_ssize_t row = 0; row < rows; row++)
+        for (Py_ssize_t i = 0; i < columns; i++) {
+            Py_ssize_t place = row * step + i * stride;
+            double number = at->bits == 64 ? ((double *)at->elements)[place] : ((float *)at->elements)[place];
+            *squares += number * number;
+            *least = fmin(*least, fabs(number));
+        }
+    return 1;
+}
+
 int
 is_moderate(PyObject *factor, const Array *at)
 {
-    if (at->device == ON_HOST && at->offset == 0 && at->rank <= 2 && elements_in(at) <= MOST_LOOKED_AT) {
-        Py_ssize_t rows = at->rank == 2 ? at->shape[0] : 1, columns = at->rank > 0 ? at->shape[at->rank - 1] : 1;
-        Py_ssize_t step = at->rank == 2 ? at->strides[0] : 0, stride = at->rank > 0 ? at->strides[at->rank - 1] : 0;
-        double sum = 0;
-        for (Py_ssize_t row = 0; row < rows; row++)
-            for (Py_ssize_t i = 0; i < columns; i++) {
-                Py_ssize_t place = row * step + i * stride;
-                double number = at->bits == 64 ? ((double *)at->elements)[place] : ((float *)at->elements)[place];
-                sum += number * number;
-            }
-        if (sqrt(sum) < given.steep)
-            return 1;
-    }
+    double squares, least;
+    if (sizes_of(at, &squares, &least) && sqrt(squares) < given.steep)
+        return 1;
     PyObject *found = PyObject_CallOneArg(given.is_moderate, factor);
     Py_XDECREF(found);
     return found == Py_True || (left_to_python(), 0);
+}
+
+int
+is_no_small_divisor(const Array *at)
+{
+    double squares, least;
+    return sizes_of(at, &squares, &least) && least >= 1 / given.steep && squares < INFINITY;
 }
 
 /* --- what is made ------------------------------------------------------------------------------------------------- */
@@ -219,10 +236,26 @@ joins_views(PyObject *made, const Parts *x)
     return views == NULL ? -1 : is_done;
 }
 
+static int
+is_none(PyObject *tensor, PyObject *name)
+{
+    PyObject *found = PyObject_GetAttr(tensor, name);
+    Py_XDECREF(found);
+    return found == Py_None;
+}
+
+/* Whether torch knows a part of the result as no view, and not as the part it was made of. */
+static int
+is_apart(PyObject *part, PyObject *of)
+{
+    return part != of && is_none(part, words.base);
+}
+
 /* Say that a tensor may look at the memory of x; 0, or -1 with an error. */
 static int
-linked(PyObject *made, const Array *value, const Array *residual, const Array *components, const Parts *x)
+linked(PyObject *made, PyObject *const *parts, const Array *const *at, const Parts *x)
 {
+    const Array *value = at[0], *residual = at[1], *components = at[2];
     if (lies_within(value, &x->value_at) && lies_within(residual, &x->residual_at)
         && lies_within(components, &x->components_at) && is_by_rows(&x->value_at) && is_by_rows(&x->residual_at)
         && is_by_rows(&x->components_at)) {
@@ -230,6 +263,9 @@ linked(PyObject *made, const Array *value, const Array *residual, const Array *c
         if (is_done != 0)
             return is_done < 0 ? -1 : 0;
     }
+    else if (is_apart(parts[0], x->value) && is_apart(parts[1], x->residual) && is_apart(parts[2], x->components)
+             && is_off(asked.is_inference))
+        return 0;
     PyObject *done = PyObject_CallFunctionObjArgs(given.link, made, x->of, NULL);
     Py_XDECREF(done);
     return done == NULL ? -1 : 0;
@@ -276,6 +312,7 @@ built(PyObject *value, PyObject *residual, PyObject *components, const Parts *x,
 {
     PyObject *made = NULL;
     Array value_at, residual_at, components_at;
+    const Array *const at[3] = {&value_at, &residual_at, &components_at};
     if (value != NULL && residual != NULL && components != NULL && Py_IS_TYPE(value, arrays.tensor)
         && look_at_any(value, &value_at) && look_at_any(residual, &residual_at)
         && look_at_any(components, &components_at) && is_of_one_dtype(&value_at, &x->value_at)
@@ -286,8 +323,9 @@ built(PyObject *value, PyObject *residual, PyObject *components, const Parts *x,
             Py_XDECREF(shape);
         }
         made = residual == NULL ? NULL : carrying(value);
+        PyObject *const parts[3] = {value, residual, components};
         if (made != NULL && (set_parts(made, value, residual, components, x->labels) < 0
-                             || (link && linked(made, &value_at, &residual_at, &components_at, x) < 0)))
+                             || (link && linked(made, parts, at, x) < 0)))
             Py_CLEAR(made);
     }
     Py_XDECREF(value);
@@ -310,13 +348,14 @@ attach_decomposed(PyObject *module, PyObject *args)
         {&names.expand, "expand"}, {&names.as_subclass, "as_subclass"}, {&names.detach, "detach"}, {&names.neg, "neg"},
         {&names.clone, "clone"}, {&names.reshape, "reshape"}, {&names.permute, "permute"},
         {&names.contiguous, "contiguous"}, {&names.mT, "mT"}};
-    PyObject *variables[3], *told[2], *member, *limit, *functions[6];
-    PyObject **const kept[6] = {&given.link, &given.rows_of, &given.is_moderate, &given.residual_of, &given.narrowed,
-                                &given.matmul};
-    if (!PyArg_ParseTuple(args, "O!O!O!OO(OOO)(OO)ndO(OOOOOO):attach_decomposed", &PyType_Type, &given.type, &PyType_Type,
+    PyObject *variables[3], *told[2], *member, *limit, *functions[7];
+    PyObject **const kept[7] = {&given.link, &given.rows_of, &given.is_moderate, &given.residual_of, &given.narrowed,
+                                &given.matmul, &given.plan};
+    if (!PyArg_ParseTuple(args, "O!O!O!OO(OOO)(OO)ndO(OOOOOOO):attach_decomposed", &PyType_Type, &given.type, &PyType_Type,
                           &given.parameter, &PyDict_Type, &given.rows, &member, &limit, &variables[0], &variables[1],
                           &variables[2], &told[0], &told[1], &given.many, &given.steep, &given.negatives, &functions[0], &functions[1],
-                          &functions[2], &functions[3], &functions[4], &functions[5]))
+                          &functions[2], &functions[3], &functions[4], &functions[5],
+                          &functions[6]))
         return NULL;
     given.of_short = offset_of(member);
     given.of_limit = given.of_short < 0 ? -1 : offset_of(limit);
@@ -325,7 +364,7 @@ attach_decomposed(PyObject *module, PyObject *args)
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
         if ((*texts[i].word = PyUnicode_InternFromString(texts[i].text)) == NULL)
             return NULL;
-    for (int i = 0; i < 6; i++)
+    for (int i = 0; i < 7; i++)
         *kept[i] = Py_NewRef(functions[i]);
     watched = Py_NewRef(variables[0]);
     checked = Py_NewRef(variables[1]);

@@ -19,7 +19,7 @@ extern struct given {
     Py_ssize_t many;                          /* so many components are no few */
     double steep;                             /* factors up to this size are moderate */
     PyObject *negatives;                      /* the set of functions that are the negative */
-    PyObject *link, *rows_of, *is_moderate, *residual_of, *narrowed, *matmul; /* functions */
+    PyObject *link, *rows_of, *is_moderate, *residual_of, *narrowed, *matmul, *plan; /* functions */
 } given;
 
 /* An ordinary decomposed tensor: its parts, which are held, and where their elements lie. */
@@ -34,6 +34,8 @@ void let_parts_go(Parts *parts);
 int is_observed(void);                        /* whether somebody looks on, or a context changes the law */
 int is_plain(PyObject *tensor, const Parts *beside, Array *at); /* a tensor or parameter of the dtype of another one */
 int is_moderate(PyObject *factor, const Array *at);
+int is_no_small_divisor(const Array *at);     /* neither so small that something has to be said, nor infinite */
+PyObject *rows_of(const Parts *x);            /* the residual, one of the rows that are equal */
 int look_at_any(PyObject *tensor, Array *at); /* 0, without an error, where its elements do not lie in memory */
 int are_alike(const Array *a, const Array *b); /* whether they have one shape */
 Py_ssize_t elements_in(const Array *array);
@@ -63,6 +65,7 @@ enum { BY_RULE, OF_AXES, OF_KEY, RESHAPED, UNSQUEEZED, PERMUTED, REDUCED };
 
 /* few_parts.c: what is computed in memory, of few elements; NULL, without an error, where that is torch's */
 PyObject *few_negative(const Parts *x);
+PyObject *few_copy_of(const Parts *x);
 PyObject *few_moved(const Parts *x, double number, int traits);   /* x + number, x - number or number - x */
 PyObject *few_scaled(const Parts *x, double number, int is_divided);
 /* A sum or difference, and a product, of x and a constant tensor of its shape. */
@@ -70,7 +73,9 @@ PyObject *few_beside(const Parts *x, PyObject *tensor, const Array *other, int t
 PyObject *few_times(const Parts *x, PyObject *tensor, const Array *other);
 PyObject *few_sum(const Parts *x, const Parts *y, int traits);
 
-/* linear.c */
-Answer each, of_one, added, scaled, divided, matmul, layer, joined, unless_same, unless_known;
+/* linear.c, arithmetic.c, products.c */
+Answer each, of_one, clone, contiguous, detached, joined, unless_same, unless_known;
+Answer added, scaled, divided;
+Answer matmul, layer;
 
 #endif

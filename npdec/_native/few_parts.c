@@ -20,10 +20,15 @@ arithmetic(void)
     return &found;
 }
 
+/* Whether the strides are those of a new tensor, of axes of one element too: a result then has the same. */
 static int
 lies_on_host(const Array *at)
 {
-    return at->device == ON_HOST && at->offset == 0 && is_by_rows(at);
+    Py_ssize_t expected = 1;
+    for (int axis = at->rank; axis-- > 0; expected *= at->shape[axis])
+        if (at->strides[axis] != expected)
+            return 0;
+    return expected > 0 && at->device == ON_HOST && at->offset == 0; /* nothing has no memory */
 }
 
 /* Whether what is computed of x here is what torch would give: of plain numbers that nobody differentiates. */
@@ -99,6 +104,15 @@ few_negative(const Parts *x)
     const Loops *loops = arithmetic()->negative;
     PyObject *value = of_array(loops, &x->value_at), *residual = of_array(loops, &x->residual_at);
     return assembled(value, residual, of_array(loops, &x->components_at), x);
+}
+
+PyObject *
+few_copy_of(const Parts *x)
+{
+    if (!is_open(x))
+        return NULL;
+    PyObject *value = copied(&x->value_at), *residual = copied(&x->residual_at);
+    return assembled(value, residual, copied(&x->components_at), x);
 }
 
 /* The components that one term has of a sum or difference. */

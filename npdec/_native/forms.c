@@ -6,6 +6,8 @@
 
 #define MOST_FORMS 512
 static Form forms[MOST_FORMS];
+#define MOST_PLANS 4096
+static PyObject *plans;   /* {(function, arguments that have a place, names): whether arguments of these names follow} */
 static PyObject *general; /* what answers a call that has no form, or whose form is not open */
 
 /* --- forms -------------------------------------------------------------------------------------------------------- */
@@ -40,7 +42,8 @@ attach_form(PyObject *module, PyObject *args)
     static const struct {
         const char *name;
         Answer *answer;
-    } answers[] = {{"each", each}, {"of_one", of_one}, {"added", added}, {"scaled", scaled}, {"divided", divided}, {"matmul", matmul},
+    } answers[] = {{"each", each}, {"of_one", of_one}, {"clone", clone},
+                   {"contiguous", contiguous}, {"detached", detached}, {"added", added}, {"scaled", scaled}, {"divided", divided}, {"matmul", matmul},
                    {"layer", layer}, {"joined", joined}, {"unless same", unless_same},
                    {"unless known", unless_known}};
     static const char *const kinds[] = {"by rule", "of axes", "of a key", "reshaped", "unsqueezed", "permuted", "reduced"};
@@ -98,15 +101,32 @@ typedef struct {
     PyObject *function, *of; /* in Python; the function of torch */
 } Method;
 
+/* Whether the arguments that are given by these names follow those that have a place, in this order. */
+static int
+follow(PyObject *func, Py_ssize_t count, PyObject *keywords)
+{
+    PyObject *key = Py_BuildValue("(OnO)", func, count, keywords), *found = NULL, *number;
+    if (key != NULL && (found = Py_XNewRef(PyDict_GetItemWithError(plans, key))) == NULL && !PyErr_Occurred()) {
+        number = PyLong_FromSsize_t(count);
+        found = number == NULL ? NULL : PyObject_CallFunctionObjArgs(given.plan, func, number, keywords, NULL);
+        if (found != NULL && PyDict_GET_SIZE(plans) < MOST_PLANS && PyDict_SetItem(plans, key, found) < 0)
+            Py_CLEAR(found);
+        Py_XDECREF(number);
+    }
+    Py_XDECREF(key);
+    Py_XDECREF(found);
+    return found == Py_True;
+}
+
 /* A method of a decomposed tensor. */
 static PyObject *
 call_method(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *keywords)
 {
     Method *method = (Method *)self;
-    Py_ssize_t count = PyVectorcall_NARGS(nargsf);
-    if (keywords == NULL && count > 0 && Py_IS_TYPE(args[0], given.type) && !is_traced()) {
-        PyObject *all = PyTuple_New(count), *found = NULL;
-        for (Py_ssize_t i = 0; all != NULL && i < count; i++)
+    Py_ssize_t count = PyVectorcall_NARGS(nargsf), many = keywords == NULL ? 0 : PyTuple_GET_SIZE(keywords);
+    if (count > 0 && Py_IS_TYPE(args[0], given.type) && !is_traced()) {
+        PyObject *found = NULL, *all = many == 0 || follow(method->of, count, keywords) ? PyTuple_New(count + many) : NULL;
+        for (Py_ssize_t i = 0; all != NULL && i < count + many; i++)
             PyTuple_SET_ITEM(all, i, Py_NewRef(args[i]));
         if (all != NULL)
             found = answered(method->of, all);
@@ -215,18 +235,37 @@ are_known(PyObject *types)
     return 1;
 }
 
+/* The arguments of a call, with those by name behind them; NULL, without an error, where they do not follow. */
+static PyObject *
+all_of(PyObject *func, PyObject *args, PyObject *options)
+{
+    if (options == NULL || options == Py_None || (PyDict_CheckExact(options) && PyDict_GET_SIZE(options) == 0))
+        return Py_NewRef(args);
+    PyObject *keywords = PyDict_CheckExact(options) ? PySequence_Tuple(options) : NULL, *all = NULL;
+    if (keywords != NULL && follow(func, PyTuple_GET_SIZE(args), keywords)) {
+        PyObject *values = PyDict_Values(options), *behind = values == NULL ? NULL : PyList_AsTuple(values);
+        all = behind == NULL ? NULL : PySequence_Concat(args, behind);
+        Py_XDECREF(behind);
+        Py_XDECREF(values);
+    }
+    Py_XDECREF(keywords);
+    return all;
+}
+
 /* DecomposedTensor.__torch_function__(func, types, args=(), kwargs=None), of the class */
 static PyObject *
 torch_function(PyObject *function, PyObject *const *args, size_t nargsf, PyObject *keywords)
 {
     Py_ssize_t count = PyVectorcall_NARGS(nargsf);
-    int has_options = count > 4 && args[4] != Py_None && !(PyDict_CheckExact(args[4]) && PyDict_GET_SIZE(args[4]) == 0);
-    if (keywords == NULL && (count == 4 || count == 5) && args[0] == (PyObject *)given.type && !has_options
+    if (keywords == NULL && (count == 4 || count == 5) && args[0] == (PyObject *)given.type
         && PyTuple_CheckExact(args[3]) && are_known(args[2]) && !is_traced()) {
-        PyObject *found = answered(args[1], args[3]);
+        PyObject *options = count == 5 ? args[4] : NULL, *all = all_of(args[1], args[3], options);
+        int is_simple = all == args[3];
+        PyObject *found = all == NULL ? NULL : answered(args[1], all);
+        Py_XDECREF(all);
         if (found != NULL)
             return found;
-        if (!PyErr_Occurred())
+        if (is_simple && !PyErr_Occurred())
             return PyObject_CallFunctionObjArgs(general, args[1], args[3], NULL);
         left_to_python();
         if (PyErr_Occurred())
@@ -242,5 +281,7 @@ attach_torch_function(PyObject *module, PyObject *args)
     if (!PyArg_ParseTuple(args, "OO:attach_torch_function", &function, &answer))
         return NULL;
     Py_XSETREF(general, Py_NewRef(answer));
+    if (plans == NULL && (plans = PyDict_New()) == NULL)
+        return NULL;
     return stand_before(function, torch_function) < 0 ? NULL : Py_NewRef(Py_None);
 }

@@ -1,7 +1,6 @@
 /* The forms of linear functions: of value, residual and components by the function itself, each once. They are those of
  * `npdec._law.ordinary_linear`, `ordinary_arithmetic` and `ordinary`; NULL, without an error, leaves a call to these. */
 #include "decomposed.h"
-#include <math.h>
 
 static PyObject *
 call(PyObject *func, PyObject *first, PyObject *const *rest, Py_ssize_t count)
@@ -12,8 +11,7 @@ call(PyObject *func, PyObject *first, PyObject *const *rest, Py_ssize_t count)
     return PyObject_Vectorcall(func, args + 1, (size_t)(count + 1) | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
 }
 
-/* The residual, one of the rows that are equal. */
-static PyObject *
+PyObject *
 rows_of(const Parts *x)
 {
     return x->has_equal_rows ? PyObject_CallOneArg(given.rows_of, x->of) : Py_NewRef(x->residual);
@@ -42,6 +40,47 @@ each(const Form *form, PyObject *func, PyObject *const *args, Py_ssize_t count)
     PyObject *made = PySet_Contains(given.negatives, func) > 0 ? few_negative(&x) : NULL;
     if (made == NULL && !PyErr_Occurred())
         made = of_parts(func, &x, NULL, 0, !(form->traits & FRESH));
+    let_parts_go(&x);
+    return made;
+}
+
+PyObject *
+clone(const Form *form, PyObject *func, PyObject *const *args, Py_ssize_t count)
+{
+    Parts x;
+    if (count != 1 || !parts_of(args[0], &x))
+        return NULL;
+    PyObject *made = few_copy_of(&x);
+    if (made == NULL && !PyErr_Occurred())
+        made = of_parts(func, &x, NULL, 0, 0);
+    let_parts_go(&x);
+    return made;
+}
+
+/* What lies in memory by rows is the tensor itself. */
+PyObject *
+contiguous(const Form *form, PyObject *func, PyObject *const *args, Py_ssize_t count)
+{
+    Parts x;
+    if (count != 1 || !parts_of(args[0], &x))
+        return NULL;
+    int is_so = is_by_rows(&x.value_at) && is_by_rows(&x.residual_at) && is_by_rows(&x.components_at);
+    let_parts_go(&x);
+    return is_so ? Py_NewRef(args[0]) : NULL;
+}
+
+PyObject *
+detached(const Form *form, PyObject *func, PyObject *const *args, Py_ssize_t count)
+{
+    Parts x;
+    PyObject *made = NULL;
+    if (count != 1 || !parts_of(args[0], &x))
+        return NULL;
+    if (!is_true_of(x.components, names.requires_grad)) {
+        PyObject *value = PyObject_CallMethodNoArgs(x.value, names.detach);
+        PyObject *residual = value == NULL ? NULL : PyObject_CallMethodNoArgs(x.residual, names.detach);
+        made = built(value, residual, Py_NewRef(x.components), &x, 1);
+    }
     let_parts_go(&x);
     return made;
 }
@@ -117,11 +156,14 @@ of_key(PyObject *func, const Parts *x, PyObject *key)
     return made;
 }
 
+/* Whether a key is of integers and slices, so that it gives a view, or one plain tensor. */
 static int
-is_basic(PyObject *key)
+is_simple(PyObject *key)
 {
     int many = PyTuple_CheckExact(key);
     PyObject *const *items = many ? PySequence_Fast_ITEMS(key) : &key;
+    if (!many && Py_IS_TYPE(key, arrays.tensor))
+        return 1;
     for (Py_ssize_t i = 0; i < (many ? PyTuple_GET_SIZE(key) : 1); i++)
         if (!PyLong_CheckExact(items[i]) && !PySlice_Check(items[i]) && items[i] != Py_None && items[i] != Py_Ellipsis)
             return 0;
@@ -263,6 +305,29 @@ of_residual(const Form *form, PyObject *func, const Parts *x, PyObject *value, P
     return made;
 }
 
+/* The tensors of the items of three tuples, which are stolen. */
+static PyObject *
+built_of_each(PyObject *values, PyObject *residuals, PyObject *components, const Parts *x, int link)
+{
+    PyObject *made = NULL;
+    if (residuals != NULL && components != NULL && PyTuple_Check(residuals) && PyTuple_Check(components)
+        && PyTuple_GET_SIZE(residuals) == PyTuple_GET_SIZE(values)
+        && PyTuple_GET_SIZE(components) == PyTuple_GET_SIZE(values))
+        made = PyTuple_New(PyTuple_GET_SIZE(values));
+    for (Py_ssize_t i = 0; made != NULL && i < PyTuple_GET_SIZE(values); i++) {
+        PyObject *one = built(Py_NewRef(PyTuple_GET_ITEM(values, i)), Py_NewRef(PyTuple_GET_ITEM(residuals, i)),
+                              Py_NewRef(PyTuple_GET_ITEM(components, i)), x, link);
+        if (one == NULL)
+            Py_CLEAR(made);
+        else
+            PyTuple_SET_ITEM(made, i, one);
+    }
+    Py_DECREF(values);
+    Py_XDECREF(residuals);
+    Py_XDECREF(components);
+    return made;
+}
+
 PyObject *
 of_one(const Form *form, PyObject *func, PyObject *const *args, Py_ssize_t count)
 {
@@ -270,235 +335,18 @@ of_one(const Form *form, PyObject *func, PyObject *const *args, Py_ssize_t count
     for (Py_ssize_t i = 1; i < count; i++)
         if (Py_IS_TYPE(args[i], given.type))
             return NULL;
-    if (count == 0 || count > MOST_GIVEN || ((form->traits & INDEXES) && (count != 2 || !is_basic(args[1])))
+    if (count == 0 || count > MOST_GIVEN || ((form->traits & INDEXES) && (count != 2 || !is_simple(args[1])))
         || !parts_of(args[0], &x))
         return NULL;
     PyObject *const *rest = args + 1;
     PyObject *residual = NULL, *components = NULL, *value = call(func, x.value, rest, --count);
-    if (value != NULL && Py_IS_TYPE(value, arrays.tensor))
+    if (value != NULL)
         residual = of_residual(form, func, &x, value, rest, count);
     if (residual != NULL)
         components = of_components(form, func, &x, value, rest, count);
-    PyObject *made = built(value, residual, components, &x, !(form->traits & FRESH));
-    let_parts_go(&x);
-    return made;
-}
-
-/* --- sums, products, quotients ------------------------------------------------------------------------------------ */
-
-/* The components of a sum or difference of x and a constant: its own. */
-static PyObject *
-own(const Form *form, const Parts *x)
-{
-    return PyObject_CallMethodNoArgs(x->components, form->traits & SUBTRACTS_FROM ? names.neg : names.clone);
-}
-
-/* A number that is not so large that something has to be said. */
-static int
-as_moderate(PyObject *given_to_it, double *number)
-{
-    if (PyFloat_CheckExact(given_to_it))
-        *number = PyFloat_AS_DOUBLE(given_to_it);
-    else if (PyLong_CheckExact(given_to_it)) {
-        *number = PyLong_AsDouble(given_to_it);
-        if (*number == -1 && PyErr_Occurred())
-            return PyErr_Clear(), 0;
-    }
-    else
-        return 0;
-    return fabs(*number) <= given.steep;
-}
-
-static PyObject *
-beside_constant(const Form *form, PyObject *func, const Parts *x, PyObject *constant, const Array *at)
-{
-    PyObject *few = few_beside(x, constant, at, form->traits);
-    if (few != NULL || PyErr_Occurred())
-        return few;
-    PyObject *row = rows_of(x), *residual = NULL, *components = NULL;
-    PyObject *value = row == NULL ? NULL : call(func, x->value, &constant, 1);
-    if (value != NULL)
-        residual = call(func, row, &constant, 1);
-    if (residual != NULL)
-        components = own(form, x);
-    Py_XDECREF(row);
-    return built(value, residual, components, x, 0);
-}
-
-static PyObject *
-sum_of_two(const Form *form, PyObject *func, const Parts *x, PyObject *other)
-{
-    Parts y;
-    PyObject *made = NULL;
-    if (x->has_equal_rows || !parts_of(other, &y))
-        return NULL;
-    if (x->labels == y.labels && !y.has_equal_rows && are_alike(&x->value_at, &y.value_at)
-        && x->value_at.bits == y.value_at.bits && (made = few_sum(x, &y, form->traits)) == NULL && !PyErr_Occurred()) {
-        PyObject *value = call(func, x->value, &y.value, 1), *residual = NULL, *components = NULL;
-        if (value != NULL)
-            residual = call(func, x->residual, &y.residual, 1);
-        if (residual != NULL)
-            components = call(func, x->components, &y.components, 1);
-        made = built(value, residual, components, x, 0);
-    }
-    let_parts_go(&y);
-    return made;
-}
-
-PyObject *
-added(const Form *form, PyObject *func, PyObject *const *args, Py_ssize_t count)
-{
-    Parts x;
-    Array at;
-    PyObject *made = NULL;
-    if (count != 2 || !Py_IS_TYPE(args[0], given.type) || !parts_of(args[0], &x))
-        return NULL;
-    double number;
-    if (Py_IS_TYPE(args[1], given.type))
-        made = sum_of_two(form, func, &x, args[1]);
-    else if (as_moderate(args[1], &number))
-        made = few_moved(&x, number, form->traits);
-    else if (is_plain(args[1], &x, &at) && are_alike(&at, &x.value_at))
-        made = beside_constant(form, func, &x, args[1], &at);
-    let_parts_go(&x);
-    return made;
-}
-
-/* x times a number, or a constant tensor of its shape. */
-PyObject *
-scaled(const Form *form, PyObject *func, PyObject *const *args, Py_ssize_t count)
-{
-    Parts x;
-    Array at;
-    PyObject *made = NULL;
-    if (count != 2 || Py_IS_TYPE(args[1], given.type) || !parts_of(args[0], &x))
-        return NULL;
-    double number;
-    if (as_moderate(args[1], &number))
-        made = few_scaled(&x, number, 0);
-    else if (is_plain(args[1], &x, &at) && are_alike(&at, &x.value_at) && is_moderate(args[1], &at)) {
-        made = few_times(&x, args[1], &at);
-        if (made == NULL && !PyErr_Occurred())
-            made = of_parts(func, &x, args + 1, 1, 0);
-    }
-    let_parts_go(&x);
-    return made;
-}
-
-/* x over a number. */
-PyObject *
-divided(const Form *form, PyObject *func, PyObject *const *args, Py_ssize_t count)
-{
-    Parts x;
-    double number;
-    if (count != 2 || !as_moderate(args[1], &number) || fabs(number) < 1 / given.steep || !parts_of(args[0], &x))
-        return NULL;
-    PyObject *made = few_scaled(&x, number, 1);
-    let_parts_go(&x);
-    return made;
-}
-
-/* --- forms that watch what another one is called with, where there is nothing to see ------------------------------- */
-
-PyObject *
-unless_same(const Form *form, PyObject *func, PyObject *const *args, Py_ssize_t count)
-{
-    int is_open = form->inner != NULL && count > 0 && args[0] != args[count - 1];
-    return is_open ? form->inner->answer(form->inner, func, args, count) : NULL;
-}
-
-/* `parts_of` takes none of which something is known. */
-PyObject *
-unless_known(const Form *form, PyObject *func, PyObject *const *args, Py_ssize_t count)
-{
-    return form->inner != NULL ? form->inner->answer(form->inner, func, args, count) : NULL;
-}
-
-/* --- products of matrices ----------------------------------------------------------------------------------------- */
-
-/* The residual, of equal rows one. */
-static PyObject *
-narrowed(const Parts *x)
-{
-    if (!x->has_equal_rows)
-        return Py_NewRef(x->residual);
-    PyObject *axes = PyLong_FromLong(x->value_at.rank - 1);
-    PyObject *row = axes == NULL ? NULL : PyObject_CallFunctionObjArgs(given.narrowed, x->residual, axes, NULL);
-    Py_XDECREF(axes);
-    return row;
-}
-
-/* The other, decomposed factor behind a constant one. */
-static PyObject *
-behind(PyObject *func, PyObject *factor, int rank, const Parts *x)
-{
-    PyObject *residual = NULL, *components = NULL, *value = call(func, factor, &x->value, 1);
-    if (value != NULL)
-        residual = call(func, factor, &x->residual, 1);
-    if (residual != NULL && x->value_at.rank > 1)
-        components = call(given.matmul, factor, &x->components, 1);
-    else if (residual != NULL) { /* each component is a vector */
-        PyObject *turned = rank == 1 ? Py_NewRef(factor) : PyObject_GetAttr(factor, names.mT);
-        if (turned != NULL)
-            components = call(given.matmul, x->components, &turned, 1);
-        Py_XDECREF(turned);
-    }
-    return built(value, residual, components, x, 0);
-}
-
-PyObject *
-matmul(const Form *form, PyObject *func, PyObject *const *args, Py_ssize_t count)
-{
-    Parts x;
-    Array at;
-    PyObject *made = NULL;
-    int is_behind = count == 2 && !Py_IS_TYPE(args[0], given.type);
-    if (count != 2 || !parts_of(args[is_behind], &x))
-        return NULL;
-    PyObject *factor = args[!is_behind];
-    int rank = x.value_at.rank;
-    if (rank >= 1 && rank <= 2 && is_plain(factor, &x, &at) && at.rank >= 1 && at.rank <= 2
-        && (!x.has_equal_rows || (!is_behind && rank == at.rank && rank == 2)) && is_moderate(factor, &at)) {
-        if (is_behind)
-            made = behind(func, factor, at.rank, &x);
-        else {
-            PyObject *row = narrowed(&x), *residual = NULL, *components = NULL;
-            PyObject *rows = row == NULL ? NULL : PyObject_CallMethodNoArgs(row, names.contiguous);
-            PyObject *value = rows == NULL ? NULL : call(func, x.value, &factor, 1);
-            if (value != NULL)
-                residual = call(func, rows, &factor, 1);
-            if (residual != NULL)
-                components = call(given.matmul, x.components, &factor, 1);
-            Py_XDECREF(rows);
-            Py_XDECREF(row);
-            made = built(value, residual, components, &x, 0);
-        }
-    }
-    let_parts_go(&x);
-    return made;
-}
-
-/* Rows times a constant weight, and a constant bias. */
-PyObject *
-layer(const Form *form, PyObject *func, PyObject *const *args, Py_ssize_t count)
-{
-    Parts x;
-    Array weight, bias;
-    PyObject *made = NULL;
-    if (count < 2 || count > 3 || !parts_of(args[0], &x))
-        return NULL;
-    int has_bias = count == 3 && args[2] != Py_None;
-    if (x.value_at.rank >= 1 && x.value_at.rank <= 2 && is_plain(args[1], &x, &weight) && weight.rank == 2
-        && (!has_bias || is_plain(args[2], &x, &bias)) && is_moderate(args[1], &weight)) {
-        PyObject *row = narrowed(&x), *residual = NULL, *components = NULL;
-        PyObject *value = row == NULL ? NULL : call(func, x.value, args + 1, count - 1);
-        if (value != NULL)
-            residual = call(func, row, args + 1, count - 1);
-        if (residual != NULL)
-            components = call(func, x.components, args + 1, 1);
-        Py_XDECREF(row);
-        made = built(value, residual, components, &x, 0);
-    }
+    int link = !(form->traits & FRESH), are_several = value != NULL && PyTuple_Check(value);
+    PyObject *made = are_several ? built_of_each(value, residual, components, &x, link)
+                                 : built(value, residual, components, &x, link);
     let_parts_go(&x);
     return made;
 }
@@ -551,4 +399,20 @@ joined(const Form *form, PyObject *func, PyObject *const *args, Py_ssize_t count
     while (held > 0)
         let_parts_go(&parts[--held]);
     return made;
+}
+
+/* --- forms that watch what another one is called with, where there is nothing to see ------------------------------- */
+
+PyObject *
+unless_same(const Form *form, PyObject *func, PyObject *const *args, Py_ssize_t count)
+{
+    int is_open = form->inner != NULL && count > 0 && args[0] != args[count - 1];
+    return is_open ? form->inner->answer(form->inner, func, args, count) : NULL;
+}
+
+/* `parts_of` takes none of which something is known. */
+PyObject *
+unless_known(const Form *form, PyObject *func, PyObject *const *args, Py_ssize_t count)
+{
+    return form->inner != NULL ? form->inner->answer(form->inner, func, args, count) : NULL;
 }

@@ -93,7 +93,7 @@ static PyMethodDef methods[] = {
      "attach_decomposed(class of decomposed tensors, of parameters, {function: row}, slot `short` of rows, slot `limit` "
      "of views, (three ContextVars: who looks on, who checks, whether a graph is wanted), (whether forward mode is on, "
      "whether functions are asked), how many components are no few, the largest moderate factor, {functions that are the negative}, (link_ordinary, "
-     "rows_of, is_moderate, the function of a residual of equal rows, narrowed, torch.matmul))"},
+     "rows_of, is_moderate, the function of a residual of equal rows, narrowed, torch.matmul, names that stand for arguments with a place))"},
     {"attach_form", attach_form, METH_VARARGS,
      "attach_form(form, name, what it does by bits, traits, rule for one more leading axis, kind of that, first argument "
      "that is an axis, the last, what missing arguments are)"},

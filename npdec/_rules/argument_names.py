@@ -16,7 +16,7 @@ import torch
 
 from npdec._torch.tracing import constant_when_traced
 
-__all__ = ["in_their_places", "out_of_place"]
+__all__ = ["follow", "in_their_places", "out_of_place"]
 
 _NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim", "x": "input", "a": "input", "x1": "input", "x2": "other"}
 _OTHER_NAMES = _NUMPY_NAMES | {"self": "input"}  # as torch calls a number in the place of the first tensor
@@ -38,6 +38,11 @@ def in_their_places(
         return args, kwargs
     moved, named = _plan(func, len(args), tuple(kwargs))
     return [*args, *[kwargs[name] for name in moved]], {new: kwargs[name] for name, new in named}
+
+
+def follow(func: Callable[..., Any], count: int, names: tuple[str, ...]) -> bool:
+    """Whether arguments that are given by these names have the places behind the first `count`, in this order."""
+    return isinstance(func, _PARSED) and _plan(func, count, names) == (names, ())
 
 
 @constant_when_traced

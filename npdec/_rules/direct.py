@@ -27,6 +27,7 @@ from npdec._law.ordinary import is_moderate, is_observed, is_ordinary, of_the_va
 from npdec._law.ordinary_linear import element, of_equal_rows
 from npdec._law.overrides_scope import current as watched
 from npdec._native import calls
+from npdec._rules.argument_names import follow
 from npdec._torch.tracing import direct, tracing
 
 __all__ = ["install"]
@@ -68,7 +69,7 @@ def _attach() -> None:
     variables = watched, completeness.current, graph_wanted
     told = torch._C._is_fwd_grad_enabled, _is_asked
     negatives = frozenset(functions("neg negative __neg__"))
-    called = link_ordinary, rows_of, is_moderate, of_equal_rows, narrowed, torch.matmul
+    called = link_ordinary, rows_of, is_moderate, of_equal_rows, narrowed, torch.matmul, follow
     calls.attach_decomposed(
         DecomposedTensor, torch.nn.Parameter, rows, *slots, variables, told, MANY, STEEP, negatives, called
     )

@@ -34,6 +34,7 @@ from npdec._law.mean_gradient import combined
 from npdec._law.ordinary import pointwise
 from npdec._law.ordinary_arithmetic import quotient
 from npdec._law.ordinary_choices import larger
+from npdec._law.ordinary_linear import detached
 from npdec._law.ordinary_pieces import bounded, magnitude
 from npdec._law.ordinary_places import scattered
 from npdec._law.ordinary_steps import stepwise_instead
@@ -311,7 +312,7 @@ def _ordered(func: Function, x: Any, dim: int, call: Callable[[torch.Tensor], An
     return type(made)((DecomposedTensor(made.values, moved.residual, handed_on(moved), x.labels, x.reverse), indices))
 
 
-@rule("detach", *attributes("data"), traits=Trait.EACH | Trait.STRIDED)
+@rule("detach", *attributes("data"), traits=Trait.EACH | Trait.STRIDED, short=detached)
 def _detach(func: Function, x: Any) -> Any:
     """Value and residual leave autograd's graph; in reverse mode that is not the graph of the components."""
     components = x.components if x.reverse or wants_graph() else handed_on(x)

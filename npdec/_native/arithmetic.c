@@ -1,0 +1,178 @@
+/* The forms of sums, differences, products and quotients of a decomposed tensor and a constant, and of two. */
+#include "decomposed.h"
+#include <math.h>
+
+/* An ordinary tensor and a constant beside it: a number, or a tensor that broadcasts to its shape. */
+typedef struct {
+    Parts x;
+    PyObject *constant;
+    Array at;
+    double number;
+    int is_turned, is_number, has_number; /* the constant is the first argument; it is a number, or holds one alone */
+} Beside;
+
+/* A number that is not so large that something has to be said. */
+static int
+as_moderate(PyObject *constant, double *number)
+{
+    if (PyFloat_CheckExact(constant))
+        *number = PyFloat_AS_DOUBLE(constant);
+    else if (PyLong_CheckExact(constant)) {
+        *number = PyLong_AsDouble(constant);
+        if (*number == -1 && PyErr_Occurred())
+            return PyErr_Clear(), 0;
+    }
+    else
+        return 0;
+    return fabs(*number) <= given.steep;
+}
+
+static int
+broadcasts(const Array *from, const Array *to)
+{
+    int more = to->rank - from->rank;
+    for (int axis = 0; more >= 0 && axis < from->rank; axis++)
+        if (from->shape[axis] != 1 && from->shape[axis] != to->shape[axis + more])
+            return 0;
+    return more >= 0;
+}
+
+/* Whether a call is one of x and a constant; then the parts of x are held. */
+static int
+is_beside(PyObject *const *args, Py_ssize_t count, Beside *found)
+{
+    if (count != 2)
+        return 0;
+    found->is_turned = !Py_IS_TYPE(args[0], given.type);
+    found->constant = args[!found->is_turned];
+    if (Py_IS_TYPE(found->constant, given.type) || !parts_of(args[found->is_turned], &found->x))
+        return 0;
+    found->is_number = !found->is_turned && as_moderate(found->constant, &found->number);
+    found->has_number = found->is_number;
+    if (found->is_number)
+        return 1;
+    if (!is_plain(found->constant, &found->x, &found->at) || !broadcasts(&found->at, &found->x.value_at)) {
+        let_parts_go(&found->x);
+        return 0;
+    }
+    if (elements_in(&found->at) == 1 && found->at.device == ON_HOST && found->at.offset == 0
+        && !is_true_of(found->constant, names.requires_grad)) {
+        found->number = found->at.bits == 64 ? *(double *)found->at.elements : *(float *)found->at.elements;
+        found->has_number = fabs(found->number) <= given.steep;
+    }
+    return 1;
+}
+
+/* The function of a part and the constant, in their order. */
+static PyObject *
+of_part(PyObject *func, const Beside *call, PyObject *part)
+{
+    PyObject *args[] = {NULL, part, call->constant};
+    if (call->is_turned) {
+        args[1] = call->constant;
+        args[2] = part;
+    }
+    return part == NULL ? NULL : PyObject_Vectorcall(func, args + 1, 2 | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
+}
+
+/* By calls of torch; the components are those of x, or its negatives, or what the function makes of them. */
+enum { AS_THEY_ARE, NEGATED, LIKE_VALUES };
+static PyObject *
+by_calls(PyObject *func, const Beside *call, int which)
+{
+    const Parts *x = &call->x;
+    PyObject *row = rows_of(x), *value = of_part(func, call, row == NULL ? NULL : x->value), *components = NULL;
+    PyObject *residual = value == NULL ? NULL : of_part(func, call, row);
+    if (residual != NULL)
+        components = which == LIKE_VALUES ? of_part(func, call, x->components)
+                                          : PyObject_CallMethodNoArgs(x->components, which ? names.neg : names.clone);
+    Py_XDECREF(row);
+    return built(value, residual, components, x, 0);
+}
+
+/* --- sums and differences ----------------------------------------------------------------------------------------- */
+
+static PyObject *
+sum_of_two(const Form *form, PyObject *func, PyObject *const *args)
+{
+    Parts x, y;
+    PyObject *made = NULL;
+    if (!parts_of(args[0], &x))
+        return NULL;
+    if (!parts_of(args[1], &y)) {
+        let_parts_go(&x);
+        return NULL;
+    }
+    if (x.labels == y.labels && !x.has_equal_rows && !y.has_equal_rows && are_alike(&x.value_at, &y.value_at)
+        && x.value_at.bits == y.value_at.bits) {
+        made = few_sum(&x, &y, form->traits);
+        if (made == NULL && !PyErr_Occurred()) {
+            PyObject *value = PyObject_CallFunctionObjArgs(func, x.value, y.value, NULL), *residual = NULL;
+            PyObject *components = NULL;
+            if (value != NULL)
+                residual = PyObject_CallFunctionObjArgs(func, x.residual, y.residual, NULL);
+            if (residual != NULL)
+                components = PyObject_CallFunctionObjArgs(func, x.components, y.components, NULL);
+            made = built(value, residual, components, &x, 0);
+        }
+    }
+    let_parts_go(&y);
+    let_parts_go(&x);
+    return made;
+}
+
+PyObject *
+added(const Form *form, PyObject *func, PyObject *const *args, Py_ssize_t count)
+{
+    Beside call;
+    if (count == 2 && Py_IS_TYPE(args[0], given.type) && Py_IS_TYPE(args[1], given.type))
+        return sum_of_two(form, func, args);
+    if (!is_beside(args, count, &call))
+        return NULL;
+    /* Turned around, x - c is c - x, and so is c - x. */
+    int traits = form->traits & (SUBTRACTS | SUBTRACTS_FROM);
+    if (call.is_turned && traits)
+        traits ^= SUBTRACTS | SUBTRACTS_FROM;
+    PyObject *made = call.has_number ? few_moved(&call.x, call.number, traits)
+                   : are_alike(&call.at, &call.x.value_at) ? few_beside(&call.x, call.constant, &call.at, traits) : NULL;
+    if (made == NULL && !PyErr_Occurred() && !call.is_number)
+        made = by_calls(func, &call, traits & SUBTRACTS_FROM ? NEGATED : AS_THEY_ARE);
+    let_parts_go(&call.x);
+    return made;
+}
+
+/* --- products and quotients --------------------------------------------------------------------------------------- */
+
+PyObject *
+scaled(const Form *form, PyObject *func, PyObject *const *args, Py_ssize_t count)
+{
+    Beside call;
+    if (!is_beside(args, count, &call))
+        return NULL;
+    PyObject *made = NULL;
+    if (call.has_number || is_moderate(call.constant, &call.at)) {
+        made = call.has_number ? few_scaled(&call.x, call.number, 0)
+             : are_alike(&call.at, &call.x.value_at) ? few_times(&call.x, call.constant, &call.at) : NULL;
+        if (made == NULL && !PyErr_Occurred() && !call.is_number)
+            made = by_calls(func, &call, LIKE_VALUES);
+    }
+    let_parts_go(&call.x);
+    return made;
+}
+
+/* x over a constant that is neither so small that something has to be said, nor infinite. */
+PyObject *
+divided(const Form *form, PyObject *func, PyObject *const *args, Py_ssize_t count)
+{
+    Beside call;
+    if (count != 2 || !Py_IS_TYPE(args[0], given.type) || !is_beside(args, count, &call))
+        return NULL;
+    PyObject *made = NULL;
+    if (call.has_number ? fabs(call.number) >= 1 / given.steep : is_no_small_divisor(&call.at)) {
+        made = call.has_number ? few_scaled(&call.x, call.number, 1) : NULL;
+        if (made == NULL && !PyErr_Occurred() && !call.is_number)
+            made = by_calls(func, &call, LIKE_VALUES);
+    }
+    let_parts_go(&call.x);
+    return made;
+}
