@@ -133,8 +133,11 @@ added(const Form *form, PyObject *func, PyObject *const *args, Py_ssize_t count)
     int traits = form->traits & (SUBTRACTS | SUBTRACTS_FROM);
     if (call.is_turned && traits)
         traits ^= SUBTRACTS | SUBTRACTS_FROM;
-    PyObject *made = call.has_number ? few_moved(&call.x, call.number, traits)
-                   : are_alike(&call.at, &call.x.value_at) ? few_beside(&call.x, call.constant, &call.at, traits) : NULL;
+    PyObject *made = NULL;
+    if (call.has_number)
+        made = few_moved(&call.x, call.number, traits);
+    else if (are_alike(&call.at, &call.x.value_at))
+        made = few_beside(&call.x, call.constant, &call.at, traits);
     if (made == NULL && !PyErr_Occurred() && !call.is_number)
         made = by_calls(func, &call, traits & SUBTRACTS_FROM ? NEGATED : AS_THEY_ARE);
     let_parts_go(&call.x);

@@ -351,11 +351,11 @@ attach_decomposed(PyObject *module, PyObject *args)
     PyObject *variables[3], *told[2], *member, *limit, *functions[7];
     PyObject **const kept[7] = {&given.link, &given.rows_of, &given.is_moderate, &given.residual_of, &given.narrowed,
                                 &given.matmul, &given.plan};
-    if (!PyArg_ParseTuple(args, "O!O!O!OO(OOO)(OO)ndO(OOOOOOO):attach_decomposed", &PyType_Type, &given.type, &PyType_Type,
-                          &given.parameter, &PyDict_Type, &given.rows, &member, &limit, &variables[0], &variables[1],
-                          &variables[2], &told[0], &told[1], &given.many, &given.steep, &given.negatives, &functions[0], &functions[1],
-                          &functions[2], &functions[3], &functions[4], &functions[5],
-                          &functions[6]))
+    if (!PyArg_ParseTuple(args, "O!O!O!OO(OOO)(OO)ndO(OOOOOOO):attach_decomposed", &PyType_Type, &given.type,
+                          &PyType_Type, &given.parameter, &PyDict_Type, &given.rows, &member, &limit, &variables[0],
+                          &variables[1], &variables[2], &told[0], &told[1], &given.many, &given.steep,
+                          &given.negatives, &functions[0], &functions[1], &functions[2], &functions[3], &functions[4],
+                          &functions[5], &functions[6]))
         return NULL;
     given.of_short = offset_of(member);
     given.of_limit = given.of_short < 0 ? -1 : offset_of(limit);

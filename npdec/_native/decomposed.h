@@ -7,8 +7,9 @@
 
 /* Names of attributes and methods, interned. */
 extern struct names {
-    PyObject *value, *residual, *components, *labels, *reverse, *discrete, *kept, *origin, *views, *class, *requires_grad,
-        *is_view, *shape, *expand, *as_subclass, *detach, *neg, *clone, *reshape, *permute, *contiguous, *mT;
+    PyObject *value, *residual, *components, *labels, *reverse, *discrete, *kept, *origin, *views, *class,
+        *requires_grad, *is_view, *shape, *expand, *as_subclass, *detach, *neg, *clone, *reshape, *permute, *contiguous,
+        *mT;
 } names;
 
 /* What `attach_decomposed` was given. */

@@ -14,7 +14,10 @@ arithmetic(void)
 {
     static Arithmetic found;
     if (found.add == NULL) {
-        found = (Arithmetic){NULL, loops_of("subtract"), loops_of("multiply"), loops_of("divide"), loops_of("negative")};
+        found.subtract = loops_of("subtract");
+        found.multiply = loops_of("multiply");
+        found.divide = loops_of("divide");
+        found.negative = loops_of("negative");
         found.add = loops_of("add");
     }
     return &found;
@@ -31,14 +34,21 @@ lies_on_host(const Array *at)
     return expected > 0 && at->device == ON_HOST && at->offset == 0; /* nothing has no memory */
 }
 
+/* Whether nobody differentiates the parts of x, or follows what is made of them. */
+static int
+are_plain_numbers(const Parts *x)
+{
+    return !is_true_of(x->value, names.requires_grad) && !is_true_of(x->residual, names.requires_grad)
+        && !is_true_of(x->components, names.requires_grad) && is_off(asked.is_inference) && !is_seen_by_torch()
+        && !PyErr_Occurred();
+}
+
 /* Whether what is computed of x here is what torch would give: of plain numbers that nobody differentiates. */
 static int
 is_open(const Parts *x)
 {
     return elements_in(&x->components_at) <= FEW && lies_on_host(&x->value_at) && lies_on_host(&x->residual_at)
-        && lies_on_host(&x->components_at) && !is_true_of(x->value, names.requires_grad)
-        && !is_true_of(x->residual, names.requires_grad) && !is_true_of(x->components, names.requires_grad)
-        && is_off(asked.is_inference) && !is_seen_by_torch() && !PyErr_Occurred();
+        && lies_on_host(&x->components_at) && are_plain_numbers(x);
 }
 
 /* What a loop makes of an array and another one, or of one number: `second` is its stride. */
@@ -141,7 +151,8 @@ few_scaled(const Parts *x, double number, int is_divided)
     if (!is_open(x))
         return NULL;
     const Loops *loops = is_divided ? arithmetic()->divide : arithmetic()->multiply;
-    PyObject *value = of_number(loops, &x->value_at, number, 0), *residual = of_number(loops, &x->residual_at, number, 0);
+    PyObject *value = of_number(loops, &x->value_at, number, 0);
+    PyObject *residual = of_number(loops, &x->residual_at, number, 0);
     return assembled(value, residual, of_number(loops, &x->components_at, number, 0), x);
 }
 
@@ -190,4 +201,57 @@ few_times(const Parts *x, PyObject *tensor, const Array *other)
         loops->of[kind](memory + start, (char *)at->elements + start, other->elements, count, by);
     }
     return assembled(value, residual, components, x);
+}
+
+/* --- elements ----------------------------------------------------------------------------------------------------- */
+
+/* How far behind the first element the one at a key lies, in elements; -1 where that has none, or is no key of one. */
+static Py_ssize_t
+place_of(const Array *at, int first, PyObject *key)
+{
+    Py_ssize_t place = 0;
+    if (at->offset != 0 || at->device != ON_HOST)
+        return -1;
+    for (int axis = first; axis < at->rank; axis++) {
+        PyObject *item = PyTuple_GET_ITEM(key, axis - first);
+        Py_ssize_t index = PyLong_CheckExact(item) ? PyLong_AsSsize_t(item) : PY_SSIZE_T_MAX;
+        index += index < 0 ? at->shape[axis] : 0;
+        if (index < 0 || index >= at->shape[axis])
+            return -1;
+        place += index * at->strides[axis];
+    }
+    return place;
+}
+
+static PyObject *
+number_from(const Array *at, Py_ssize_t place, const Array *like, Py_ssize_t count)
+{
+    char *memory;
+    Py_ssize_t size = at->bits / 8, stride = count > 1 ? at->strides[0] * size : 0;
+    PyObject *tensor = tensor_by_rows(at->bits == 64 ? FLOAT64 : FLOAT32, like, count, &memory);
+    for (Py_ssize_t i = 0; tensor != NULL && i < count; i++)
+        memcpy(memory + i * size, (char *)at->elements + place * size + i * stride, (size_t)size);
+    return tensor;
+}
+
+PyObject *
+few_element(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    Parts x;
+    PyObject *made = NULL;
+    if (count != 2 || !PyTuple_CheckExact(args[1]) || is_traced() || is_observed() || !parts_of(args[0], &x))
+        return or_none(left_to_python());
+    Py_ssize_t many = x.components_at.shape[0];
+    if (PyTuple_GET_SIZE(args[1]) == x.value_at.rank && many > 0 && many <= FEW && are_plain_numbers(&x)) {
+        Py_ssize_t at = place_of(&x.value_at, 0, args[1]), of_residual = place_of(&x.residual_at, 0, args[1]);
+        Py_ssize_t of_components = place_of(&x.components_at, 1, args[1]);
+        Array number = {.rank = 0}, row = {.rank = 1, .shape = x.components_at.shape};
+        if (at >= 0 && of_residual >= 0 && of_components >= 0) {
+            PyObject *value = number_from(&x.value_at, at, &number, 1);
+            PyObject *residual = number_from(&x.residual_at, of_residual, &number, 1);
+            made = assembled(value, residual, number_from(&x.components_at, of_components, &row, many), &x);
+        }
+    }
+    let_parts_go(&x);
+    return or_none(made == NULL ? left_to_python() : made);
 }

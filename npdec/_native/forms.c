@@ -1,13 +1,13 @@
 /* Calls of functions of torch with decomposed tensors, where they are ordinary ones: what `npdec._rules.direct` and
- * `DecomposedTensor.__torch_function__` say in Python. The form of a function, which its row in the registry has, may be
- * one that C answers (linear.c); others are called as Python calls them. */
+ * `DecomposedTensor.__torch_function__` say in Python. The form of a function, which its row in the registry has, may
+ * be one that C answers (linear.c, arithmetic.c, products.c); others are called as Python calls them. */
 #include "decomposed.h"
 #include <structmember.h> /* T_PYSSIZET, before 3.12 */
 
 #define MOST_FORMS 512
 static Form forms[MOST_FORMS];
 #define MOST_PLANS 4096
-static PyObject *plans;   /* {(function, arguments that have a place, names): whether arguments of these names follow} */
+static PyObject *plans;   /* {(function, how many arguments have a place, names): whether those follow them} */
 static PyObject *general; /* what answers a call that has no form, or whose form is not open */
 
 /* --- forms -------------------------------------------------------------------------------------------------------- */
@@ -42,17 +42,18 @@ attach_form(PyObject *module, PyObject *args)
     static const struct {
         const char *name;
         Answer *answer;
-    } answers[] = {{"each", each}, {"of_one", of_one}, {"clone", clone},
-                   {"contiguous", contiguous}, {"detached", detached}, {"added", added}, {"scaled", scaled}, {"divided", divided}, {"matmul", matmul},
-                   {"layer", layer}, {"joined", joined}, {"unless same", unless_same},
-                   {"unless known", unless_known}};
-    static const char *const kinds[] = {"by rule", "of axes", "of a key", "reshaped", "unsqueezed", "permuted", "reduced"};
+    } answers[] = {{"each", each}, {"of_one", of_one}, {"clone", clone}, {"contiguous", contiguous},
+                   {"detached", detached}, {"joined", joined}, {"unless same", unless_same},
+                   {"unless known", unless_known}, {"added", added}, {"scaled", scaled}, {"divided", divided},
+                   {"matmul", matmul}, {"layer", layer}};
+    static const char *const kinds[] = {"by rule",    "of axes",  "of a key", "reshaped",
+                                        "unsqueezed", "permuted", "reduced"};
     static int count;
     PyObject *function, *batch, *rest;
     const char *name, *kind;
     Form form = {0};
-    if (!PyArg_ParseTuple(args, "OsilOsiiO!:attach_form", &function, &name, &form.traits, &form.all_traits, &batch, &kind,
-                          &form.first, &form.last, &PyTuple_Type, &rest))
+    if (!PyArg_ParseTuple(args, "OsilOsiiO!:attach_form", &function, &name, &form.traits, &form.all_traits, &batch,
+                          &kind, &form.first, &form.last, &PyTuple_Type, &rest))
         return NULL;
     for (size_t i = 0; i < sizeof(answers) / sizeof(answers[0]); i++)
         if (strcmp(answers[i].name, name) == 0)
@@ -125,7 +126,8 @@ call_method(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *keyw
     Method *method = (Method *)self;
     Py_ssize_t count = PyVectorcall_NARGS(nargsf), many = keywords == NULL ? 0 : PyTuple_GET_SIZE(keywords);
     if (count > 0 && Py_IS_TYPE(args[0], given.type) && !is_traced()) {
-        PyObject *found = NULL, *all = many == 0 || follow(method->of, count, keywords) ? PyTuple_New(count + many) : NULL;
+        int are_placed = many == 0 || follow(method->of, count, keywords);
+        PyObject *found = NULL, *all = are_placed ? PyTuple_New(count + many) : NULL;
         for (Py_ssize_t i = 0; all != NULL && i < count + many; i++)
             PyTuple_SET_ITEM(all, i, Py_NewRef(args[i]));
         if (all != NULL)

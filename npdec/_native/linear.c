@@ -1,5 +1,5 @@
 /* The forms of linear functions: of value, residual and components by the function itself, each once. They are those of
- * `npdec._law.ordinary_linear`, `ordinary_arithmetic` and `ordinary`; NULL, without an error, leaves a call to these. */
+ * `npdec._law.ordinary_linear` and `npdec._law.ordinary`; NULL, without an error, leaves a call to these. */
 #include "decomposed.h"
 
 static PyObject *
@@ -274,7 +274,8 @@ by_rule(const Form *form, PyObject *func, const Parts *x, PyObject *value, PyObj
 }
 
 static PyObject *
-of_components(const Form *form, PyObject *func, const Parts *x, PyObject *value, PyObject *const *rest, Py_ssize_t count)
+of_components(const Form *form, PyObject *func, const Parts *x, PyObject *value, PyObject *const *rest,
+              Py_ssize_t count)
 {
     switch (form->kind) {
     case OF_AXES: return of_axes(form, func, x, rest, count);
@@ -401,7 +402,7 @@ joined(const Form *form, PyObject *func, PyObject *const *args, Py_ssize_t count
     return made;
 }
 
-/* --- forms that watch what another one is called with, where there is nothing to see ------------------------------- */
+/* --- forms that watch what another one is called with, where there is nothing to see ------------------------------ */
 
 PyObject *
 unless_same(const Form *form, PyObject *func, PyObject *const *args, Py_ssize_t count)

@@ -90,13 +90,17 @@ static PyMethodDef methods[] = {
     {"few_min", few_min, METH_O, "The least of few numbers, or None."},
     {"few_arange", few_arange, METH_O, "np.arange(stop), or None."},
     {"attach_decomposed", attach_decomposed, METH_VARARGS,
-     "attach_decomposed(class of decomposed tensors, of parameters, {function: row}, slot `short` of rows, slot `limit` "
-     "of views, (three ContextVars: who looks on, who checks, whether a graph is wanted), (whether forward mode is on, "
-     "whether functions are asked), how many components are no few, the largest moderate factor, {functions that are the negative}, (link_ordinary, "
-     "rows_of, is_moderate, the function of a residual of equal rows, narrowed, torch.matmul, names that stand for arguments with a place))"},
+     "attach_decomposed(class of decomposed tensors, of parameters, {function: row}, slot `short` of rows, slot "
+     "`limit` of views, (three ContextVars: who looks on, who checks, whether a graph is wanted), (whether forward "
+     "mode is on, "
+     "whether functions are asked), how many components are no few, the largest moderate factor, {functions that are "
+     "the negative}, (link_ordinary, rows_of, is_moderate, the function of a residual of equal rows, narrowed, "
+     "torch.matmul, whether arguments by name follow those that have a place))"},
+    {"few_element", (PyCFunction)(void (*)(void))few_element, METH_FASTCALL,
+     "The element of a decomposed tensor, by an int for each axis, in memory of its own; or None."},
     {"attach_form", attach_form, METH_VARARGS,
-     "attach_form(form, name, what it does by bits, traits, rule for one more leading axis, kind of that, first argument "
-     "that is an axis, the last, what missing arguments are)"},
+     "attach_form(form, name, what it does by bits, traits, rule for one more leading axis, kind of that, first "
+     "argument that is an axis, the last, what missing arguments are)"},
     {"attach_torch_function", attach_torch_function, METH_VARARGS,
      "attach_torch_function(function of the class, what answers a call that is not ordinary)"},
     {"references", references, METH_O, "The references to a tensor that is given in a tuple."},
@@ -123,7 +127,8 @@ PyInit__calls(void)
     PyObject *module = PyModule_Create(&definition);
     if (module != NULL
         && (add_type(module, "Elements", &elements_spec) < 0 || add_type(module, "Iterator", &iterator_spec) < 0
-            || add_type(module, "Method", &method_spec) < 0 || PyModule_AddIntMacro(module, MOST_AXES) < 0 || PyModule_AddIntMacro(module, INTERFACE) < 0))
+            || add_type(module, "Method", &method_spec) < 0 || PyModule_AddIntMacro(module, MOST_AXES) < 0
+            || PyModule_AddIntMacro(module, INTERFACE) < 0))
         Py_CLEAR(module);
     return module;
 }

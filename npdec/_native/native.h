@@ -190,6 +190,7 @@ PyObject *attach_decomposed(PyObject *module, PyObject *args);
 PyObject *attach_form(PyObject *module, PyObject *args);
 PyObject *attach_torch_function(PyObject *module, PyObject *args);
 extern PyType_Spec method_spec;
+PyObject *few_element(PyObject *module, PyObject *const *args, Py_ssize_t count);
 
 /* parts.c */
 int part_by(const Elements *whole, PyObject *key, Elements *part); /* 1: a view, 2: an element, 0: that is Python's */
