@@ -1,6 +1,6 @@
 /* Calls of functions of torch with decomposed tensors, where they are ordinary ones: what `npdec._rules.direct` and
  * `DecomposedTensor.__torch_function__` say in Python. The form of a function, which its row in the registry has, may
- * be one that C answers (linear.c, arithmetic.c, products.c); others are called as Python calls them. */
+ * be one that C answers (linear.c, arithmetic.c, matrices.c); others are called as Python calls them. */
 #include "decomposed.h"
 #include <structmember.h> /* T_PYSSIZET, before 3.12 */
 
