@@ -47,8 +47,8 @@ static int
 kind_for(const Loops *loops, Operand *a, Operand *b)
 {
     int kind = kind_of_both(a->kind, b->kind);
-    if (kind >= 0 && kind <= UINT64 && loops->of[kind] == NULL && loops->of[BOOL] == NULL && loops->of[INT8] == NULL)
-        kind = FLOAT64; /* quotients */
+    if (kind >= 0 && kind <= UINT64 && loops->is_quotient)
+        kind = FLOAT64;
     if (kind < 0 || loops->of[kind] == NULL)
         return -1;
     if (loops->is_product && IS_COMPLEX(kind) && (IS_COMPLEX(a->kind) || a->kind == COMPLEX)

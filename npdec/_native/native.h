@@ -142,6 +142,13 @@ int holds_alone(PyObject *tensor);                    /* whether nobody but an a
 PyObject *is_known(PyObject *module, PyObject *capsule);
 PyObject *attach_lazy(PyObject *module, PyObject *args);
 
+/* Of numbers that follow each other compilers compute several at once: more where the processor can. */
+#if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__)
+#define BY_PROCESSOR __attribute__((target_clones("avx2", "default")))
+#else
+#define BY_PROCESSOR
+#endif
+
 /* loops.c */
 #define SAME -1
 typedef void Inner(char *to, const char *a, const char *b, Py_ssize_t count, const Py_ssize_t *strides);
@@ -151,6 +158,7 @@ typedef struct {
     Inner *of[KINDS];
     Inner *unless[2];                                 /* of floats and doubles: marks where torch decides, or NULL */
     int is_product;                                   /* 1: of complex numbers by real ones, of two torch decides */
+    int is_quotient;                                  /* 1: of integers it is computed in float64 */
 } Loops;
 const Loops *loops_of(const char *name);              /* NULL where there are none */
 
@@ -183,6 +191,8 @@ PyObject *attach_creation(PyObject *module, PyObject *namespace);
 /* choice.c */
 PyObject *few_chosen(PyObject *array, PyObject *key); /* what an array of indices or a mask chooses, or NULL */
 int few_put(PyObject *array, PyObject *key, PyObject *value); /* writes there: 1 where that is done, 0 where not */
+
+/* at.c */
 PyObject *few_at(PyObject *module, PyObject *const *args, Py_ssize_t count);
 
 /* parts.c */
