@@ -36,6 +36,8 @@ from npdec._dtypes.dtype import INTERNED, subscripted
 from npdec._dtypes.dtype import dtype as dtype_class
 from npdec._impl import shape_impl, sorting_impl
 from npdec._impl._storage import reverse_axes
+from npdec._native import calls
+from npdec._torch.tracing import tracing
 from npdec.exceptions import AbsentDTypeError
 
 __all__ = ["Composition"]
@@ -148,6 +150,10 @@ class Composition(ElementAccess, ArrayBuffer, ArrayMethods, NDArrayBase, metacla
         try:
             if options:
                 return super().reshape(*_lengths(length, width, more), **options)
+            if calls is not None and not tracing():
+                made = calls.few_reshape(self, length if width is NoValue else (length, width, *more))
+                if made is not None:
+                    return made
             tensor: Any
             try:
                 if width is NoValue:
@@ -329,6 +335,8 @@ class Composition(ElementAccess, ArrayBuffer, ArrayMethods, NDArrayBase, metacla
     def fill(self, /, value: Any) -> None:
         """Set every element to the value."""
         try:
+            if calls is not None and not tracing() and calls.few_fill(self, value):
+                return
             if type(value) not in (Composition, list, tuple) and ordinary_writes.write(self, Ellipsis, value):
                 return
             value = plain_of(value)

@@ -75,7 +75,7 @@ kind_of_key(PyObject *key)
 {
     if (PyLong_CheckExact(key))
         return 2;
-    if (key == Py_Ellipsis)
+    if (key == Py_Ellipsis || key == Py_None)
         return 1;
     if (PySlice_Check(key)) {
         PySliceObject *slice = (PySliceObject *)key;
@@ -197,7 +197,7 @@ PyObject *
 part_of(PyObject *array, PyObject *key)
 {
     PyObject *tensor = tensor_of(array);
-    int kind = tensor == NULL ? 0 : key == Py_None ? 1 : kind_of_key(key);
+    int kind = tensor == NULL ? 0 : kind_of_key(key);
     if (kind == 0 || (kind == 2 && !has_more_axes(array, key)) || !can_join(family_of(array)))
         return left_to_python();
     Py_INCREF(tensor);

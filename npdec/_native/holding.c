@@ -144,6 +144,9 @@ hold(PyObject *array)
 {
     if (SLOT(array, arrays.of_elements) != NULL)
         return 1;
+    PyObject *tensor = SLOT(array, arrays.of_tensor);
+    if (tensor == NULL || (Py_REFCNT(tensor) > 1 && SLOT(array, arrays.of_window) == NULL))
+        return 0; /* somebody else has it */
     int collects = PyGC_Disable(); /* that runs Python, which may take views */
     int is_held = hold_now(array);
     if (collects)

@@ -182,11 +182,34 @@ PyObject *few_empty(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *few_zeros_like(PyObject *module, PyObject *array);
 PyObject *few_ones_like(PyObject *module, PyObject *array);
 PyObject *few_empty_like(PyObject *module, PyObject *array);
-PyObject *few_copy(PyObject *module, PyObject *array);
 PyObject *few_arange(PyObject *module, PyObject *stop);
 PyObject *few_max(PyObject *module, PyObject *array);
 PyObject *few_min(PyObject *module, PyObject *array);
 PyObject *attach_creation(PyObject *module, PyObject *namespace);
+
+/* The kind that is meant by a class of numbers, a dtype, its name, or None; -1, and maybe an error, for others. */
+int kind_meant(PyObject *dtype);
+
+/* copies.c */
+PyObject *few_copy(PyObject *module, PyObject *array);
+PyObject *few_flatten(PyObject *module, PyObject *array);
+PyObject *few_astype(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *few_item(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *few_fill(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *few_concatenate(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *few_stack(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *few_hstack(PyObject *module, PyObject *items);
+PyObject *few_vstack(PyObject *module, PyObject *items);
+
+/* views.c */
+PyObject *few_reshape(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *few_ravel(PyObject *module, PyObject *array);
+
+/* reductions.c */
+PyObject *few_reduced(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *few_running(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *few_nonzero(PyObject *module, PyObject *array);
+PyObject *few_trace(PyObject *module, PyObject *array);
 
 /* choice.c */
 PyObject *few_chosen(PyObject *array, PyObject *key); /* what an array of indices or a mask chooses, or NULL */
