@@ -253,6 +253,17 @@ read_part(PyObject *array, PyObject *key)
     return part_by(elements, key, &part) == 1 ? lazy_view(array, &part) : NULL;
 }
 
+/* Whether a key is a tuple with an array in it. */
+static int
+has_arrays(PyObject *key)
+{
+    if (PyTuple_CheckExact(key))
+        for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(key); i++)
+            if (Py_IS_TYPE(PyTuple_GET_ITEM(key, i), arrays.type))
+                return 1;
+    return 0;
+}
+
 static PyObject *
 getitem(PyObject *function, PyObject *const *args, size_t nargsf, PyObject *names)
 {
@@ -262,7 +273,9 @@ getitem(PyObject *function, PyObject *const *args, size_t nargsf, PyObject *name
         if (has_tensor && is_of_integers(key))
             found = read_element(args[0], key);
         if (found == NULL && !PyErr_Occurred())
-            found = Py_IS_TYPE(key, arrays.type) ? few_chosen(args[0], key) : read_part(args[0], key);
+            found = Py_IS_TYPE(key, arrays.type) ? few_chosen(args[0], key)
+                  : has_arrays(key)              ? few_picked(args[0], key)
+                                                 : read_part(args[0], key);
         if (found == NULL && !PyErr_Occurred())
             found = part_of(args[0], key);
         if (found != NULL || PyErr_Occurred())
@@ -374,7 +387,8 @@ setitem(PyObject *function, PyObject *const *args, size_t nargsf, PyObject *name
             done = write_element(args[0], args[1], args[2]);
         if (!done && !PyErr_Occurred())
             done = Py_IS_TYPE(args[1], arrays.type) ? few_put(args[0], args[1], args[2])
-                                                     : write_lazy(args[0], args[1], args[2]);
+                 : has_arrays(args[1])              ? few_put_picked(args[0], args[1], args[2])
+                                                    : write_lazy(args[0], args[1], args[2]);
         if (!done && !PyErr_Occurred())
             done = write_part(args[0], args[1], args[2]);
         if (done || PyErr_Occurred())

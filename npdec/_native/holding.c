@@ -14,6 +14,16 @@ is_seen_by_torch(void)
     return !is_off(asked.functions) || !is_off(asked.is_transformed) || !is_off(asked.is_traced);
 }
 
+const int64 *
+shape_in_torch(PyObject *tensor, int *rank)
+{
+    Array array;
+    if (exchange->look_at(tensor, &array) != 0)
+        return NULL;
+    *rank = array.rank;
+    return (const int64 *)array.shape;
+}
+
 /* Where the elements of a plain tensor on the host lie, few or any number; 0 where they are none, or carry more. */
 static int
 look_at_tensor(PyObject *tensor, PyObject *dtype, int is_any, Elements *found)
@@ -140,13 +150,20 @@ hold_now(PyObject *array)
 }
 
 int
+may_hold(PyObject *array)
+{
+    PyObject *tensor = SLOT(array, arrays.of_tensor);
+    return SLOT(array, arrays.of_elements) != NULL
+        || (tensor != NULL && (Py_REFCNT(tensor) == 1 || SLOT(array, arrays.of_window) != NULL));
+}
+
+int
 hold(PyObject *array)
 {
     if (SLOT(array, arrays.of_elements) != NULL)
         return 1;
-    PyObject *tensor = SLOT(array, arrays.of_tensor);
-    if (tensor == NULL || (Py_REFCNT(tensor) > 1 && SLOT(array, arrays.of_window) == NULL))
-        return 0; /* somebody else has it */
+    if (!may_hold(array))
+        return 0;
     int collects = PyGC_Disable(); /* that runs Python, which may take views */
     int is_held = hold_now(array);
     if (collects)

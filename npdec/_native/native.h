@@ -69,6 +69,7 @@ extern struct words {                                 /* attributes of torch's t
 int is_true_of(PyObject *tensor, PyObject *word);     /* whether an attribute is True; 0 for an error, too */
 int is_true_by(PyObject *tensor, PyObject *word);     /* the same of a method */
 int is_followed(void);                                /* whether torch.func or a tangent follows; 1 for an error */
+int is_transformed(void);                             /* whether torch.func runs the code; 1 for an error */
 int is_in_mode(void);                                 /* whether a mode of torch looks at all that is computed */
 PyObject *array_of(PyObject *tensor, PyObject *dtype); /* a new array that has axes; steals the tensor */
 int join(PyObject *family, PyObject *array);          /* add it to those over one memory; 0, or -1 with an error */
@@ -121,6 +122,7 @@ PyObject *attach_windows(PyObject *module, PyObject *args);
 
 /* lazy.c */
 PyObject *new_lazy(Elements *whole);                  /* a lazy array of a shape and kind; the rest is filled in */
+PyObject *new_lazy_laid(Elements *whole, Py_ssize_t size); /* the same, with strides, of so many bytes */
 PyObject *lazy_view(PyObject *array, const Elements *part); /* of a lazy array */
 int settle(PyObject *array);                          /* make the tensors of a lazy array and all over its memory */
 PyObject *tensor_of(PyObject *array);                 /* borrowed, if it carries nothing; else NULL */
@@ -135,6 +137,8 @@ int is_off(PyObject *function);                       /* whether a call without 
 int is_seen_by_torch(void);                           /* whether a mode, a transform or the profiler follows */
 int elements_of(PyObject *array, Elements *here, const Elements **found); /* where few lie; 0 where that is Python's */
 int hold(PyObject *array);                            /* make an array lazy that has a tensor for itself; 0 where not */
+int may_hold(PyObject *array);                        /* whether it may be; 0 where somebody else has its tensor */
+const int64 *shape_in_torch(PyObject *tensor, int *rank); /* NULL, maybe with an error, where torch does not say */
 void written(PyObject *array);                        /* says that a lazy array was */
 void free_elements(Elements *elements);
 PyObject *settled(PyObject *module, PyObject *array);
@@ -218,7 +222,14 @@ int few_put(PyObject *array, PyObject *key, PyObject *value); /* writes there: 1
 /* at.c */
 PyObject *few_at(PyObject *module, PyObject *const *args, Py_ssize_t count);
 
+/* picking.c */
+PyObject *few_picked(PyObject *array, PyObject *key); /* what a tuple with arrays of indices in it chooses, or NULL */
+int few_put_picked(PyObject *array, PyObject *key, PyObject *value); /* 1 where that is done, 0 where not */
+PyObject *few_take_along_axis(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *few_put_along_axis(PyObject *module, PyObject *const *args, Py_ssize_t count);
+
 /* parts.c */
+int sliced(PyObject *slice, Py_ssize_t size, Py_ssize_t *start, Py_ssize_t *step); /* its length, or -1 for Python */
 int part_by(const Elements *whole, PyObject *key, Elements *part); /* 1: a view, 2: an element, 0: that is Python's */
 
 /* iteration.c */

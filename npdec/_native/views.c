@@ -43,7 +43,8 @@ in_a_row(const Elements *of)
 static PyObject *
 reshaped(PyObject *array, PyObject *shape)
 {
-    if (!Py_IS_TYPE(array, arrays.type) || is_traced() || !hold(array) || is_seen_by_torch())
+    if (!Py_IS_TYPE(array, arrays.type) || is_traced() || !may_hold(array) || is_seen_by_torch()
+        || !hold(array))
         return NULL;
     Elements part;
     const Elements *of = (const Elements *)SLOT(array, arrays.of_elements);

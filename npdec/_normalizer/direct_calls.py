@@ -33,7 +33,8 @@ _Kind, _Tensor = inspect.Parameter, torch.Tensor
 # The functions that `npdec._native` computes of few numbers, or leaves to Python, and how many parameters it is given.
 _FEW = {"zeros": 2, "ones": 2, "empty": 2, "zeros_like": 1, "ones_like": 1, "empty_like": 1, "copy": 1, "arange": 1}
 _FEW |= {"where": 3, "max": 1, "min": 1, "concatenate": 2, "stack": 2, "hstack": 1, "vstack": 1, "reshape": 2}
-_FEW |= {"ravel": 1, "nonzero": 1, "trace": 1}
+_FEW |= {"ravel": 1, "nonzero": 1, "trace": 1, "take_along_axis": 3}
+_WRITTEN = {"put_along_axis": 4}  # which say whether they have
 # Those that it computes by name of an array, and along an axis.
 _REDUCED = frozenset({"any", "all", "count_nonzero", "argmax", "argmin", "sum", "prod"})
 _RUNNING = {"cumsum": "sum", "cumprod": "prod"}
@@ -149,12 +150,12 @@ def statements(
 
 
 def _in_native(name: str, parameters: tuple[Parameter, ...], namespace: dict[str, Any]) -> list[str]:
-    if calls is None or name not in _FEW and name not in _REDUCED and name not in _RUNNING:
+    if calls is None or not any(name in table for table in (_FEW, _WRITTEN, _REDUCED, _RUNNING)):
         return []
-    count = _FEW.get(name, 2)
+    count = (_FEW | _WRITTEN).get(name, 2)
     given, others = parameters[:count], parameters[count:]
     words = [p.name for p in given]
-    if name in _FEW:
+    if name in _FEW or name in _WRITTEN:
         few = getattr(calls, f"few_{name}")
     elif name in _REDUCED:
         few, words = calls.few_reduced, [repr(name), *words]
@@ -163,8 +164,10 @@ def _in_native(name: str, parameters: tuple[Parameter, ...], namespace: dict[str
     namespace |= {"_few": few, "_tracing": tracing}
     tests = [*(f"{p.name} is {_default(p)}" for p in others), "not _tracing()"]
     namespace |= {f"_default_{p.name}": p.default for p in others}
-    call = f"_c = _few({', '.join(words)})"
-    return [f"if {' and '.join(tests)}:", *_indented([call, "if _c is not None: return _c"])]
+    call = f"_few({', '.join(words)})"
+    if name in _WRITTEN:
+        return [f"if {' and '.join([*tests, call])}: return None"]
+    return [f"if {' and '.join(tests)}:", *_indented([f"_c = {call}", "if _c is not None: return _c"])]
 
 
 def _in_few(find: Callable[[torch.Tensor], Any], dtype: torch.dtype | None) -> Callable[[Any], Any]:
