@@ -1,5 +1,5 @@
 /* Ufuncs, operators and writes of few elements, where `loops.c` has what they compute. */
-#include "few.h"
+#include "products.h"
 
 /* --- what is computed --------------------------------------------------------------------------------------------- */
 
@@ -73,7 +73,7 @@ of_two(const Loops *loops, Operand *a, Operand *b)
     }
     int kind = kind_for(loops, a, b);
     if (kind < 0)
-        return left_to_python();
+        return loops->is_product ? complex_products(a, b) : left_to_python();
     const Elements *longer = a->at->rank >= b->at->rank ? a->at : b->at, *other = longer == a->at ? b->at : a->at;
     int more = longer->rank - other->rank;
     Py_ssize_t size = 1, by[3][MOST_AXES];

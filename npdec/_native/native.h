@@ -50,6 +50,8 @@ PyObject *scalar_from(PyObject *module, PyObject *tensor);
 PyObject *attach_scalars(PyObject *module, PyObject *args);
 
 /* operators.c */
+int stem_of(PyObject *function, int *reflected);      /* which operator a method is, by its name; -1 where it is none */
+PyObject *complex_operator(int stem, int reflected, PyObject *self, PyObject *other); /* NULL where it is Python's */
 PyObject *attach_operator(PyObject *module, PyObject *args);
 
 /* arrays.c */
@@ -227,6 +229,9 @@ PyObject *few_picked(PyObject *array, PyObject *key); /* what a tuple with array
 int few_put_picked(PyObject *array, PyObject *key, PyObject *value); /* 1 where that is done, 0 where not */
 PyObject *few_take_along_axis(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *few_put_along_axis(PyObject *module, PyObject *const *args, Py_ssize_t count);
+
+/* products.c */
+PyObject *attach_products(PyObject *module, PyObject *function);
 
 /* parts.c */
 int sliced(PyObject *slice, Py_ssize_t size, Py_ssize_t *start, Py_ssize_t *step); /* its length, or -1 for Python */
