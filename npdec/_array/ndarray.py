@@ -11,7 +11,7 @@ import inspect
 import math
 import operator
 from collections.abc import Iterator
-from typing import Any, Self
+from typing import Any, Self, cast
 from weakref import ref
 
 import torch
@@ -191,6 +191,10 @@ class Composition(ElementAccess, ArrayBuffer, ArrayMethods, NDArrayBase, metacla
         raise ValueError("cannot delete array elements: np.delete returns an array without them")
 
     def __iter__(self) -> Iterator[Any]:
+        if calls is not None and not tracing():
+            found = calls.few_iterated(self)
+            if found is not None:
+                return cast("Iterator[Any]", found)
         rank = len(self._t.shape)
         if not rank:
             raise TypeError("iteration over a 0-d array")

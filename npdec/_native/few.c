@@ -112,6 +112,30 @@ few_of_two(const Loops *loops, PyObject *x, PyObject *y, int is_turned)
     return found;
 }
 
+/* A ufunc, by name, of all pairs of two vectors. */
+PyObject *
+few_outer(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    const char *name = count == 3 ? PyUnicode_AsUTF8(args[0]) : NULL;
+    const Loops *loops = name == NULL || is_traced() ? NULL : loops_of(name);
+    Operand a, b;
+    Elements rows;
+    a.copy = b.copy = NULL;
+    if (loops == NULL || is_watching() || !Py_IS_TYPE(args[1], arrays.type) || !Py_IS_TYPE(args[2], arrays.type)
+        || !taken(args[1], &a) || !taken(args[2], &b) || a.at->rank != 1 || b.at->rank != 1
+        || !are_few(product(a.at->shape[0], b.at->shape[0])) || is_seen_by_torch())
+        return or_none(left_to_python());
+    memcpy((void *)&rows, (const void *)a.at, offsetof(Elements, of));
+    rows.rank = 2;
+    rows.shape[1] = 1;
+    rows.strides[1] = rows.itemsize;
+    a.at = &rows;
+    PyObject *found = of_two(loops, &a, &b);
+    forget(&a, 1);
+    forget(&b, 1);
+    return or_none(found == NULL ? left_to_python() : found);
+}
+
 PyObject *
 few_of_scalars(const Loops *loops, PyObject *x, PyObject *y)
 {

@@ -110,6 +110,11 @@ static PyMethodDef methods[] = {
      "np.take_along_axis(a, indices, axis), or None."},
     {"few_put_along_axis", (PyCFunction)(void (*)(void))few_put_along_axis, METH_FASTCALL,
      "np.put_along_axis(a, indices, values, axis): if it is done."},
+    {"few_outer", (PyCFunction)(void (*)(void))few_outer, METH_FASTCALL,
+     "A ufunc, by name, of all pairs of two vectors, or None."},
+    {"few_searchsorted", (PyCFunction)(void (*)(void))few_searchsorted, METH_FASTCALL,
+     "np.searchsorted(a, v, side), or None."},
+    {"few_iterated", few_iterated, METH_O, "What goes through the elements or rows of an array, or None."},
     {"few_max", few_max, METH_O, "The greatest of few numbers, or None."},
     {"few_min", few_min, METH_O, "The least of few numbers, or None."},
     {"few_arange", few_arange, METH_O, "np.arange(stop), or None."},
@@ -126,6 +131,8 @@ static int
 add_type(PyObject *module, const char *name, PyType_Spec *spec)
 {
     PyObject *type = PyType_FromSpec(spec);
+    if (type != NULL && spec == &iterator_spec)
+        Py_XSETREF(iterator_type, (PyTypeObject *)Py_NewRef(type));
     int failed = type == NULL ? -1 : PyModule_AddObjectRef(module, name, type);
     Py_XDECREF(type);
     return failed;

@@ -174,6 +174,7 @@ int are_few(Py_ssize_t size);                         /* so few elements that to
 PyObject *few_of_one(const Loops *loops, PyObject *x);
 PyObject *few_of_two(const Loops *loops, PyObject *x, PyObject *y, int is_turned);
 PyObject *few_of_scalars(const Loops *loops, PyObject *x, PyObject *y);
+PyObject *few_outer(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *few_where(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *few_in_place(const Loops *loops, PyObject *x, PyObject *y);
 int few_written(PyObject *array, const Elements *to, PyObject *value); /* 1: it is done, 0: that is Python's */
@@ -230,6 +231,9 @@ int few_put_picked(PyObject *array, PyObject *key, PyObject *value); /* 1 where 
 PyObject *few_take_along_axis(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *few_put_along_axis(PyObject *module, PyObject *const *args, Py_ssize_t count);
 
+/* search.c */
+PyObject *few_searchsorted(PyObject *module, PyObject *const *args, Py_ssize_t count);
+
 /* products.c */
 PyObject *attach_products(PyObject *module, PyObject *function);
 
@@ -239,6 +243,8 @@ int part_by(const Elements *whole, PyObject *key, Elements *part); /* 1: a view,
 
 /* iteration.c */
 extern PyType_Spec iterator_spec;
+extern PyTypeObject *iterator_type;
+PyObject *few_iterated(PyObject *module, PyObject *array);
 
 /* elements.c */
 /* One element, as C has it. In memory it may lie at any address: of what `np.frombuffer` looks at, at odd ones. */

@@ -33,11 +33,12 @@ _Kind, _Tensor = inspect.Parameter, torch.Tensor
 # The functions that `npdec._native` computes of few numbers, or leaves to Python, and how many parameters it is given.
 _FEW = {"zeros": 2, "ones": 2, "empty": 2, "zeros_like": 1, "ones_like": 1, "empty_like": 1, "copy": 1, "arange": 1}
 _FEW |= {"where": 3, "max": 1, "min": 1, "concatenate": 2, "stack": 2, "hstack": 1, "vstack": 1, "reshape": 2}
-_FEW |= {"ravel": 1, "nonzero": 1, "trace": 1, "take_along_axis": 3}
+_FEW |= {"ravel": 1, "nonzero": 1, "trace": 1, "take_along_axis": 3, "searchsorted": 3}
 _WRITTEN = {"put_along_axis": 4}  # which say whether they have
 # Those that it computes by name of an array, and along an axis.
 _REDUCED = frozenset({"any", "all", "count_nonzero", "argmax", "argmin", "sum", "prod"})
 _RUNNING = {"cumsum": "sum", "cumprod": "prod"}
+_PAIRED = {"outer": "multiply"}
 _REFUSALS = (RuntimeError, IndexError, TypeError, ValueError, OverflowError)
 
 
@@ -150,13 +151,15 @@ def statements(
 
 
 def _in_native(name: str, parameters: tuple[Parameter, ...], namespace: dict[str, Any]) -> list[str]:
-    if calls is None or not any(name in table for table in (_FEW, _WRITTEN, _REDUCED, _RUNNING)):
+    if calls is None or not any(name in table for table in (_FEW, _WRITTEN, _REDUCED, _RUNNING, _PAIRED)):
         return []
     count = (_FEW | _WRITTEN).get(name, 2)
     given, others = parameters[:count], parameters[count:]
     words = [p.name for p in given]
     if name in _FEW or name in _WRITTEN:
         few = getattr(calls, f"few_{name}")
+    elif name in _PAIRED:
+        few, words = calls.few_outer, [repr(_PAIRED[name]), *words]
     elif name in _REDUCED:
         few, words = calls.few_reduced, [repr(name), *words]
     else:
