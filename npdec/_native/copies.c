@@ -7,14 +7,20 @@
 
 /* Floats whose whole part is a number of an integer dtype: of others every processor makes what it likes. */
 #define WITHIN(type) \
-    static void within_##type(char *to, const char *a, const char *b, Py_ssize_t count, const Py_ssize_t *by) \
+    BY_PROCESSOR static void within_##type(char *to, const char *a, const char *b, Py_ssize_t count, const Py_ssize_t *by) \
     { \
         const double low = ((const double *)b)[0], high = ((const double *)b)[1]; \
         int beyond = 0; \
-        for (; count > 0; count--, a += by[1]) { \
-            const double x = *(const type *)a; \
-            beyond |= !((x > low) & (x < high)); \
-        } \
+        if (by[1] == sizeof(type)) \
+            for (Py_ssize_t i = 0; i < count; i++) { \
+                const double x = ((const type *)a)[i]; \
+                beyond |= !((x > low) & (x < high)); \
+            } \
+        else \
+            for (; count > 0; count--, a += by[1]) { \
+                const double x = *(const type *)a; \
+                beyond |= !((x > low) & (x < high)); \
+            } \
         *to |= beyond; \
     }
 WITHIN(float)
@@ -23,8 +29,12 @@ WITHIN(double)
     static void whole_##from##_##to(char *put, const char *a, const char *b, Py_ssize_t count, const Py_ssize_t *by) \
     { \
         (void)b; \
-        for (; count > 0; count--, put += by[0], a += by[1]) \
-            *(to *)put = (to)*(const from *)a; \
+        if (by[0] == sizeof(to) && by[1] == sizeof(from)) \
+            for (Py_ssize_t i = 0; i < count; i++) \
+                ((to *)put)[i] = (to)((const from *)a)[i]; \
+        else \
+            for (; count > 0; count--, put += by[0], a += by[1]) \
+                *(to *)put = (to)*(const from *)a; \
     }
 #define TRUTH(from, expression) \
     static void truth_of_##from(char *put, const char *a, const char *b, Py_ssize_t count, const Py_ssize_t *by) \
@@ -89,6 +99,8 @@ write_to(char *to, const Py_ssize_t *strides, const Elements *of, Inner *cast)
     over(cast, of->rank, of->shape, to, of->memory, of->memory, by);
 }
 
+#define MOST_COPIED ((Py_ssize_t)1 << 16) /* more torch copies as soon */
+
 /* Few elements of an array that has axes, and no axis of equal rows: where torch puts those, it says. */
 static int
 looked_at(PyObject *array, Elements *here, const Elements **of)
@@ -99,7 +111,7 @@ looked_at(PyObject *array, Elements *here, const Elements **of)
         if ((*of)->strides[axis] == 0 && (*of)->shape[axis] > 1)
             return 0;
     Py_ssize_t size = size_of(*of);
-    return size > 0 && are_few(size);
+    return size > 0 && size <= MOST_COPIED && are_few(size);
 }
 
 /* A copy of few elements in a kind, -1 for theirs; in one axis, or in those that they have. */

@@ -82,7 +82,7 @@ of_two(const Loops *loops, Operand *a, Operand *b)
         made.shape[axis] = one == 1 ? beside : one;
         size = product(size, made.shape[axis]);
     }
-    if (!are_few(size))
+    if (!are_few(size) || (loops->most && IS_REAL(kind) && size > loops->most))
         return NULL;
     made.rank = longer->rank;
     if (made.rank == 0 || size == 0 || !spread(a->at, made.rank, made.shape, by[1])

@@ -270,7 +270,7 @@ static const Loops LOOPS[] = {
     {"trunc", SAME, {FLOATS(trunc)}},
     {"invert", SAME, {[BOOL] = neither, INTEGERS(invert)}},
     {"logical_not", BOOL, {[BOOL] = neither, INTEGERS(logical_not), FLOATS(logical_not)}},
-    {"fmod", SAME, {INTEGERS(fmod), FLOATS(fmod)}},
+    {"fmod", SAME, {INTEGERS(fmod), FLOATS(fmod)}, {NULL, NULL}, 0, 0, 1 << 10},
     {"fmax", SAME, {[BOOL] = either, INTEGERS(maximum), FLOATS(fmax)}, {open_float, open_double}},
     {"fmin", SAME, {[BOOL] = both, INTEGERS(minimum), FLOATS(fmin)}, {open_float, open_double}},
     {"gcd", SAME, {INTEGERS(gcd)}},

@@ -165,6 +165,7 @@ typedef struct {
     Inner *unless[2];                                 /* of floats and doubles: marks where torch decides, or NULL */
     int is_product;                                   /* 1: of complex numbers by real ones, of two torch decides */
     int is_quotient;                                  /* 1: of integers it is computed in float64 */
+    Py_ssize_t most;                                  /* of more floats torch is sooner; 0 where that is never so */
 } Loops;
 const Loops *loops_of(const char *name);              /* NULL where there are none */
 

@@ -65,14 +65,15 @@ static const struct {
     const char *name;
     int result;
     Fold *of[KINDS];
+    Py_ssize_t most; /* of more elements torch is sooner */
 } FOLDS[] = {
-    {"any", BOOL, {[BOOL] = any_uint8, NUMBERS(any)}},
-    {"all", BOOL, {[BOOL] = all_uint8, NUMBERS(all)}},
-    {"count_nonzero", INT64, {[BOOL] = count_nonzero_uint8, NUMBERS(count_nonzero)}},
-    {"argmax", INT64, {[BOOL] = argmax_bool_, NUMBERS(argmax)}},
-    {"argmin", INT64, {[BOOL] = argmin_bool_, NUMBERS(argmin)}},
-    {"sum", WIDE, {[BOOL] = sum_bool_, INTEGERS(sum)}},
-    {"prod", WIDE, {INTEGERS(prod)}},
+    {"any", BOOL, {[BOOL] = any_uint8, NUMBERS(any)}, 1 << 20},
+    {"all", BOOL, {[BOOL] = all_uint8, NUMBERS(all)}, 1 << 20},
+    {"count_nonzero", INT64, {[BOOL] = count_nonzero_uint8, NUMBERS(count_nonzero)}, 1 << 16},
+    {"argmax", INT64, {[BOOL] = argmax_bool_, NUMBERS(argmax)}, 1 << 13},
+    {"argmin", INT64, {[BOOL] = argmin_bool_, NUMBERS(argmin)}, 1 << 13},
+    {"sum", WIDE, {[BOOL] = sum_bool_, INTEGERS(sum)}, 1 << 16},
+    {"prod", WIDE, {INTEGERS(prod)}, 1 << 16},
 };
 
 /* --- along an axis -------------------------------------------------------------------------------------------------- */
@@ -113,6 +114,8 @@ operand(PyObject *array, PyObject *given, Elements *here, const Elements **of, i
             return 0; /* an axis of equal rows, or all of elements that do not lie in a row */
     return 1;
 }
+
+#define MOST_ACROSS 1024 /* of more elements torch goes through the rows */
 
 /* The outer and the inner elements beside an axis, and where the next ones lie. */
 typedef struct {
@@ -161,6 +164,8 @@ few_reduced(PyObject *module, PyObject *const *args, Py_ssize_t count)
     int kind = name == NULL || which == all ? -1 : kind_in(args[1]);
     if (kind < 0 || FOLDS[which].of[kind] == NULL || !operand(args[1], args[2], &here, &of, &axis))
         return or_none(left_to_python());
+    if (size_of(of) > FOLDS[which].most)
+        Py_RETURN_NONE;
     Fold *fold = FOLDS[which].of[of->kind];
     made.kind = FOLDS[which].result != WIDE ? FOLDS[which].result
               : of->kind >= UINT8 && of->kind <= UINT64 ? UINT64 : INT64;
@@ -171,6 +176,8 @@ few_reduced(PyObject *module, PyObject *const *args, Py_ssize_t count)
             Py_RETURN_NONE;
         return scalar_of(made.kind, number_at(&made, (char *)&found));
     }
+    if (of->strides[axis] != of->itemsize && size_of(of) > MOST_ACROSS)
+        Py_RETURN_NONE;
     Others others = others_of(of, axis);
     made.rank = others.rank;
     memcpy(made.shape, others.shape, sizeof(made.shape));
@@ -295,8 +302,17 @@ few_nonzero(PyObject *module, PyObject *array)
     if (kind_in(array) < 0 || !operand(array, Py_None, &here, &of, &axis) || of->rank != 1 || of->kind == FLOAT16 || IS_COMPLEX(of->kind))
         return or_none(left_to_python());
     Py_ssize_t count = 0, by = of->strides[0];
-    for (Py_ssize_t i = 0; i < of->shape[0]; i++)
-        count += is_nonzero(of->memory + i * by, of->kind, of->itemsize);
+    int is_bytes = of->kind == BOOL && by == 1;
+    if (!is_bytes && of->shape[0] > 1 << 13)
+        Py_RETURN_NONE;
+    if (is_bytes) {
+        int64 found = 0;
+        count_nonzero_uint8((char *)&found, of->memory, of->shape[0], 1);
+        count = (Py_ssize_t)found;
+    }
+    else
+        for (Py_ssize_t i = 0; i < of->shape[0]; i++)
+            count += is_nonzero(of->memory + i * by, of->kind, of->itemsize);
     if (count == 0)
         Py_RETURN_NONE;
     made.kind = INT64;
@@ -306,10 +322,14 @@ few_nonzero(PyObject *module, PyObject *array)
     PyObject *places = new_lazy(&made);
     if (places == NULL)
         return NULL;
-    int64 *to = (int64 *)made.memory;
-    for (Py_ssize_t i = 0; i < of->shape[0] && count > 0; i++)
+    int64 *to = (int64 *)made.memory, *const end = to + count;
+    for (Py_ssize_t i = 0; is_bytes && to < end; i++) {
+        *to = i;
+        to += of->memory[i] != 0;
+    }
+    for (Py_ssize_t i = 0; i < of->shape[0] && to < end; i++)
         if (is_nonzero(of->memory + i * by, of->kind, of->itemsize))
-            *to++ = i, count--;
+            *to++ = i;
     PyObject *found = PyTuple_Pack(1, places);
     Py_DECREF(places);
     return found;

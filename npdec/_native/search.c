@@ -1,6 +1,8 @@
 /* Where numbers belong among few that are sorted. */
 #include "few.h"
 
+#define MOST_SEARCHED ((Py_ssize_t)1 << 16)
+
 /* Whether numbers are in order; NaN is in none. */
 #define SEARCH(type) \
     static int is_sorted_##type(const char *at, Py_ssize_t by, Py_ssize_t count) \
@@ -68,7 +70,7 @@ few_searchsorted(PyObject *module, PyObject *const *args, Py_ssize_t count)
                   : v.kind != a.kind)
         return or_none(left_to_python());
     Py_ssize_t length = a.at->shape[0], by = a.at->strides[0], number = size_of(v.at);
-    if (number == 0 || !are_few(length) || !are_few(number)
+    if (number == 0 || length > MOST_SEARCHED || number > MOST_SEARCHED || !are_few(length) || !are_few(number)
         || !(a.kind == FLOAT64 ? is_sorted_double : is_sorted_int64)(a.at->memory, by, length))
         return or_none(left_to_python());
     int (*const places)(const char *, Py_ssize_t, Py_ssize_t, int, const char *, Py_ssize_t, Py_ssize_t, int64 *) =
