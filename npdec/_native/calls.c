@@ -206,10 +206,28 @@ in_place(const Call *call, PyObject *x, PyObject *y)
 
 /* --- the functions that these stand before ------------------------------------------------------------------------ */
 
+/* What is written into `out`, which is the only word, of a ufunc of so many operands; NULL where that is Python's. */
+static PyObject *
+into(const Call *call, PyObject *const *args, size_t nargsf, PyObject *names, int operands)
+{
+    static PyObject *out;
+    if (out == NULL)
+        out = PyUnicode_InternFromString("out");
+    if (names == NULL || call->few == NULL || call->is_power || call->skipped != 1 || PyTuple_GET_SIZE(names) != 1
+        || PyTuple_GET_ITEM(names, 0) != out || PyVectorcall_NARGS(nargsf) != operands + 1 || is_traced())
+        return NULL;
+    return few_into(call->few, args[1], operands == 2 ? args[2] : NULL, args[operands + 1]);
+}
+
 static PyObject *
 unary(PyObject *function, PyObject *const *args, size_t nargsf, PyObject *names)
 {
     const Call *call = place_of(function);
+    if (names != NULL) {
+        PyObject *found = into(call, args, nargsf, names, 1);
+        if (found != NULL || PyErr_Occurred())
+            return found;
+    }
     if (PyVectorcall_NARGS(nargsf) == call->skipped + 1 && names == NULL && !is_traced()) {
         PyObject *x = args[call->skipped];
         PyObject *found = call->few != NULL && Py_IS_TYPE(x, arrays.type) ? few_of_one(call->few, x) : NULL;
@@ -225,6 +243,11 @@ static PyObject *
 binary(PyObject *function, PyObject *const *args, size_t nargsf, PyObject *names)
 {
     const Call *call = place_of(function);
+    if (names != NULL) {
+        PyObject *found = into(call, args, nargsf, names, 2);
+        if (found != NULL || PyErr_Occurred())
+            return found;
+    }
     if (PyVectorcall_NARGS(nargsf) == call->skipped + 2 && names == NULL && !is_traced()) {
         PyObject *x = args[call->skipped], *y = args[call->skipped + 1], *found = NULL;
         int is_first = Py_IS_TYPE(x, arrays.type), is_second = Py_IS_TYPE(y, arrays.type);

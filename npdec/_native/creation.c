@@ -25,6 +25,12 @@ shaped(PyObject *shape, Elements *made)
 }
 
 int
+is_elsewhere(void)
+{
+    return is_true_of(devices, used);
+}
+
+int
 kind_meant(PyObject *dtype)
 {
     static const char *const names[KINDS] = {"bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32",
@@ -48,7 +54,7 @@ kind_meant(PyObject *dtype)
 static PyObject *
 filled(Elements *made, Py_ssize_t size, int number)
 {
-    if (made->kind < 0 || size == 0 || is_true_of(devices, used) || is_seen_by_torch())
+    if (made->kind < 0 || size == 0 || is_elsewhere() || is_seen_by_torch())
         return left_to_python();
     made->itemsize = SIZES[made->kind];
     PyObject *array = new_lazy(made), *one = array == NULL || number <= 0 ? NULL : PyLong_FromLong(number);

@@ -261,6 +261,56 @@ few_in_place(const Loops *loops, PyObject *x, PyObject *y)
     return found;
 }
 
+static PyObject *
+into_out(const Loops *loops, Operand *a, Operand *b, PyObject *out)
+{
+    Elements here;
+    const Elements *to;
+    Py_ssize_t by[3][MOST_AXES] = {{0}};
+    int kind = b == NULL ? a->kind : kind_for(loops, a, b);
+    if (kind < 0 || loops->of[kind] == NULL || !can_write(out) || !elements_of(out, &here, &to) || !can_be_written(to)
+        || to->kind != (loops->result == SAME ? kind : loops->result) || to->rank == 0)
+        return NULL;
+    Operand *const operands[2] = {a, b};
+    for (int axis = 0; axis < to->rank; axis++) {
+        Py_ssize_t length = 1;
+        for (int i = 0; i < (b == NULL ? 1 : 2); i++) {
+            const Elements *at = operands[i]->at;
+            int own = axis - to->rank + at->rank;
+            if (own >= 0 && at->shape[own] != 1)
+                length = at->shape[own];
+        }
+        if (length != to->shape[axis])
+            return NULL; /* a result that is spread */
+    }
+    for (int i = 0; i < (b == NULL ? 1 : 2); i++) {
+        Operand *one = operands[i];
+        if (one->given == NULL && (!are_few(size_of(one->at)) || (overlap(to, one->at) == 2 && !copied(one, kind))))
+            return NULL;
+        if (!spread(one->at, to->rank, to->shape, by[1 + i]))
+            return NULL;
+    }
+    const char *second = b == NULL ? a->at->memory : b->at->memory;
+    if ((b != NULL && is_open(loops, kind, to->rank, to->shape, a->at->memory, second, by)) || tell(out) < 0)
+        return NULL;
+    memcpy(by[0], to->strides, sizeof(to->strides));
+    over(loops->of[kind], to->rank, to->shape, to->memory, a->at->memory, second, by);
+    return Py_NewRef(out);
+}
+
+PyObject *
+few_into(const Loops *loops, PyObject *x, PyObject *y, PyObject *out)
+{
+    Operand operands[2];
+    operands[0].copy = operands[1].copy = NULL;
+    if (is_watching() || !Py_IS_TYPE(out, arrays.type) || !taken(x, &operands[0]) || (y != NULL && !taken(y, &operands[1]))
+        || (y == NULL && operands[0].given != NULL) || is_seen_by_torch())
+        return left_to_python();
+    PyObject *found = into_out(loops, &operands[0], y == NULL ? NULL : &operands[1], out);
+    forget(operands, 2);
+    return found != NULL ? found : left_to_python();
+}
+
 static int
 put(PyObject *array, const Elements *to, Operand *given)
 {
@@ -292,9 +342,31 @@ few_written(PyObject *array, const Elements *to, PyObject *value)
 {
     Operand given;
     given.copy = NULL;
-    if (is_watching() || !can_be_written(to) || !taken(value, &given) || is_seen_by_torch())
+    if (to->kind == BOOL && (PyBool_Check(value) || value == bools[0] || value == bools[1])) {
+        given.given = NULL;
+        given.number.uint8 = value == Py_True || value == bools[1];
+        given.here = (Elements){.memory = (char *)&given.number, .kind = BOOL, .itemsize = 1, .rank = 0};
+        given.at = &given.here;
+        given.kind = BOOL;
+        if (is_watching() || !can_be_written(to) || is_seen_by_torch())
+            return 0;
+    }
+    else if (is_watching() || !can_be_written(to) || !taken(value, &given) || is_seen_by_torch())
         return 0;
     int done = put(array, to, &given);
     forget(&given, 1);
     return done;
+}
+
+/* `np.copyto(dst, src)` of arrays of one dtype: True where it is done. */
+PyObject *
+few_copyto(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    Elements here;
+    const Elements *to;
+    int done = count == 2 && Py_IS_TYPE(args[0], arrays.type) && Py_IS_TYPE(args[1], arrays.type)
+            && SLOT(args[0], arrays.of_dtype) == SLOT(args[1], arrays.of_dtype) && !is_traced() && can_write(args[0])
+            && elements_of(args[0], &here, &to) && few_written(args[0], to, args[1]);
+    left_to_python();
+    return PyErr_Occurred() ? NULL : PyBool_FromLong(done);
 }

@@ -25,12 +25,12 @@ shape_in_torch(PyObject *tensor, int *rank)
 }
 
 /* Where the elements of a plain tensor on the host lie, few or any number; 0 where they are none, or carry more. */
-static int
+int
 look_at_tensor(PyObject *tensor, PyObject *dtype, int is_any, Elements *found)
 {
     Array array;
     found->kind = kind_of_dtype(dtype);
-    if (found->kind < 0 || exchange->look_at(tensor, &array) != 0)
+    if (found->kind < 0 || exchange == NULL || exchange->look_at(tensor, &array) != 0)
         return 0;
     if (array.device != ON_HOST || array.rank > MOST_AXES || array.elements == NULL || array.offset
         || array.bits != (found->kind == BOOL ? 8 : 8 * SIZES[found->kind]) || array.lanes != 1)

@@ -115,6 +115,8 @@ static PyMethodDef methods[] = {
     {"few_searchsorted", (PyCFunction)(void (*)(void))few_searchsorted, METH_FASTCALL,
      "np.searchsorted(a, v, side), or None."},
     {"few_iterated", few_iterated, METH_O, "What goes through the elements or rows of an array, or None."},
+    {"few_array", (PyCFunction)(void (*)(void))few_array, METH_FASTCALL, "np.array(list, dtype), or None."},
+    {"few_copyto", (PyCFunction)(void (*)(void))few_copyto, METH_FASTCALL, "np.copyto(dst, src): if it is done."},
     {"few_max", few_max, METH_O, "The greatest of few numbers, or None."},
     {"few_min", few_min, METH_O, "The least of few numbers, or None."},
     {"few_arange", few_arange, METH_O, "np.arange(stop), or None."},

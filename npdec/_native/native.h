@@ -139,6 +139,7 @@ int is_off(PyObject *function);                       /* whether a call without 
 int is_seen_by_torch(void);                           /* whether a mode, a transform or the profiler follows */
 int elements_of(PyObject *array, Elements *here, const Elements **found); /* where few lie; 0 where that is Python's */
 int hold(PyObject *array);                            /* make an array lazy that has a tensor for itself; 0 where not */
+int look_at_tensor(PyObject *tensor, PyObject *dtype, int is_any, Elements *found);
 int may_hold(PyObject *array);                        /* whether it may be; 0 where somebody else has its tensor */
 const int64 *shape_in_torch(PyObject *tensor, int *rank); /* NULL, maybe with an error, where torch does not say */
 void written(PyObject *array);                        /* says that a lazy array was */
@@ -178,6 +179,8 @@ PyObject *few_of_scalars(const Loops *loops, PyObject *x, PyObject *y);
 PyObject *few_outer(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *few_where(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *few_in_place(const Loops *loops, PyObject *x, PyObject *y);
+PyObject *few_into(const Loops *loops, PyObject *x, PyObject *y, PyObject *out); /* y is NULL for a ufunc of one */
+PyObject *few_copyto(PyObject *module, PyObject *const *args, Py_ssize_t count);
 int few_written(PyObject *array, const Elements *to, PyObject *value); /* 1: it is done, 0: that is Python's */
 PyObject *attach_few(PyObject *module, PyObject *args);
 
@@ -197,6 +200,10 @@ PyObject *attach_creation(PyObject *module, PyObject *namespace);
 
 /* The kind that is meant by a class of numbers, a dtype, its name, or None; -1, and maybe an error, for others. */
 int kind_meant(PyObject *dtype);
+int is_elsewhere(void);                               /* whether new arrays may be of another device */
+
+/* nesting.c */
+PyObject *few_array(PyObject *module, PyObject *const *args, Py_ssize_t count);
 
 /* copies.c */
 PyObject *few_copy(PyObject *module, PyObject *array);
