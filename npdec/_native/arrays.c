@@ -70,6 +70,8 @@ is_bound(PyObject *bound)
     return bound == Py_None || PyLong_CheckExact(bound);
 }
 
+#define MOST_ITEMS 32 /* of longer keys Python says how many axes there may be */
+
 int
 kind_of_key(PyObject *key)
 {
@@ -87,7 +89,7 @@ kind_of_key(PyObject *key)
         Py_ssize_t by = PyLong_CheckExact(step) ? PyLong_AsSsize_t(step) : 0;
         return by > 0 || (PyErr_Clear(), 0);
     }
-    if (!PyTuple_CheckExact(key))
+    if (!PyTuple_CheckExact(key) || PyTuple_GET_SIZE(key) > MOST_ITEMS)
         return 0;
     int found = 2, dots = 0;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(key); i++) {

@@ -253,17 +253,6 @@ read_part(PyObject *array, PyObject *key)
     return part_by(elements, key, &part) == 1 ? lazy_view(array, &part) : NULL;
 }
 
-/* Whether a key is a tuple with an array in it. */
-static int
-has_arrays(PyObject *key)
-{
-    if (PyTuple_CheckExact(key))
-        for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(key); i++)
-            if (Py_IS_TYPE(PyTuple_GET_ITEM(key, i), arrays.type))
-                return 1;
-    return 0;
-}
-
 static PyObject *
 getitem(PyObject *function, PyObject *const *args, size_t nargsf, PyObject *names)
 {

@@ -234,6 +234,7 @@ int few_put(PyObject *array, PyObject *key, PyObject *value); /* writes there: 1
 PyObject *few_at(PyObject *module, PyObject *const *args, Py_ssize_t count);
 
 /* picking.c */
+int has_arrays(PyObject *key);                        /* whether it is a tuple with an array in it */
 PyObject *few_picked(PyObject *array, PyObject *key); /* what a tuple with arrays of indices in it chooses, or NULL */
 int few_put_picked(PyObject *array, PyObject *key, PyObject *value); /* 1 where that is done, 0 where not */
 PyObject *few_take_along_axis(PyObject *module, PyObject *const *args, Py_ssize_t count);

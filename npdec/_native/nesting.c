@@ -20,7 +20,7 @@ kind_of_number(PyObject *item)
     if (PyFloat_CheckExact(item))
         return FLOAT64;
     if (PyLong_CheckExact(item))
-        return INT64;
+        return in_range(INT64, item) ? INT64 : -1;
     if (PyBool_Check(item))
         return BOOL;
     int kind = kind_of_type(Py_TYPE(item));

@@ -12,6 +12,17 @@ typedef struct {
     Py_ssize_t *offsets;
 } Picked;
 
+/* Whether a key is a tuple with an array in it. */
+int
+has_arrays(PyObject *key)
+{
+    if (PyTuple_CheckExact(key))
+        for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(key); i++)
+            if (Py_IS_TYPE(PyTuple_GET_ITEM(key, i), arrays.type))
+                return 1;
+    return 0;
+}
+
 /* The offsets of indices along an axis are added; `along` says its length and stride, and whether one is beyond. */
 typedef struct {
     Py_ssize_t length, stride;
