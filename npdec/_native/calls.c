@@ -99,7 +99,7 @@ of_one(const Call *call, PyObject *x)
     if (dtype == NULL || PySet_Contains(call->dtypes, dtype) <= 0)
         return left_to_python();
     Reading reading;
-    PyObject *tensor = read_tensor(x, &reading);
+    PyObject *tensor = read_tensor(x, &reading, SLOT(x, arrays.of_elements) != NULL && is_seen_by_torch());
     if (tensor == NULL)
         return left_to_python();
     if (is_for_torch(call, tensor, dtype))
@@ -112,13 +112,13 @@ of_one(const Call *call, PyObject *x)
 
 /* As `read_tensor`, of an operand beside another one. Where that has a graph, this one may be kept for its gradient. */
 static PyObject *
-read_beside(PyObject *array, PyObject *other, Reading *reading)
+read_beside(PyObject *array, PyObject *other, Reading *reading, int is_seen)
 {
     PyObject *tensor = SLOT(other, arrays.of_elements) == NULL ? SLOT(other, arrays.of_tensor) : NULL;
     reading->memory = NULL;
     if (tensor != NULL && SLOT(array, arrays.of_elements) != NULL && is_true_of(tensor, words.requires_grad))
         return Py_XNewRef(tensor_of(array));
-    return PyErr_Occurred() ? NULL : read_tensor(array, reading);
+    return PyErr_Occurred() ? NULL : read_tensor(array, reading, is_seen);
 }
 
 static PyObject *
@@ -128,7 +128,10 @@ of_two(const Call *call, PyObject *x, PyObject *y)
     if (dtype != SLOT(y, arrays.of_dtype) || PySet_Contains(call->dtypes, dtype) <= 0)
         return left_to_python();
     Reading readings[2];
-    PyObject *a = read_beside(x, y, &readings[0]), *b = a == NULL ? NULL : read_beside(y, x, &readings[1]);
+    int is_lazy = SLOT(x, arrays.of_elements) != NULL || SLOT(y, arrays.of_elements) != NULL;
+    int is_seen = is_lazy && is_seen_by_torch();
+    PyObject *a = read_beside(x, y, &readings[0], is_seen);
+    PyObject *b = a == NULL ? NULL : read_beside(y, x, &readings[1], is_seen);
     if (b != NULL) {
         if (is_for_torch(call, a, dtype))
             found = computed(call, a, b);

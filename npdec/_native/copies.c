@@ -204,9 +204,10 @@ few_fill(PyObject *module, PyObject *const *args, Py_ssize_t count)
 
 #define MOST_JOINED 32
 
-/* Arrays of one dtype, joined along an axis that they have or, `is_stacked`, along a new one. */
+/* Arrays of one dtype, joined along an axis that they have or, `is_stacked`, along a new one; vectors may stand for rows
+ * of tables. */
 static PyObject *
-joined(PyObject *items, long axis, int is_stacked)
+joined(PyObject *items, long axis, int is_stacked, int has_rows)
 {
     Elements here[MOST_JOINED], made;
     const Elements *of[MOST_JOINED];
@@ -222,8 +223,15 @@ joined(PyObject *items, long axis, int is_stacked)
     }
     for (Py_ssize_t i = 0; i < count; i++) {
         PyObject *item = many ? PyTuple_GET_ITEM(items, i) : PyList_GET_ITEM(items, i);
-        if (!looked_at(item, &here[i], &of[i]) || !is_in_order(of[i]) || of[i]->kind != of[0]->kind
-            || of[i]->rank != of[0]->rank)
+        if (!looked_at(item, &here[i], &of[i]) || !is_in_order(of[i]))
+            return NULL;
+        if (has_rows && of[i]->rank == 1) {
+            const Elements *row = of[i];
+            here[i] = (Elements){.memory = row->memory, .kind = row->kind, .itemsize = row->itemsize, .rank = 2,
+                                 .shape = {1, row->shape[0]}, .strides = {0, row->strides[0]}};
+            of[i] = &here[i];
+        }
+        if (of[i]->kind != of[0]->kind || of[i]->rank != of[0]->rank)
             return NULL;
     }
     int rank = of[0]->rank + is_stacked;
@@ -259,13 +267,19 @@ joined(PyObject *items, long axis, int is_stacked)
     return result;
 }
 
+PyObject *
+stacked(PyObject *items)
+{
+    return joined(items, 0, 1, 0);
+}
+
 static PyObject *
 joined_by(PyObject *const *args, Py_ssize_t count, int is_stacked)
 {
     PyObject *found = NULL;
     if (count == 2 && PyLong_CheckExact(args[1])) {
         long axis = PyLong_AsLong(args[1]);
-        found = PyErr_Occurred() ? NULL : joined(args[0], axis, is_stacked);
+        found = PyErr_Occurred() ? NULL : joined(args[0], axis, is_stacked, 0);
     }
     return or_none(found == NULL ? left_to_python() : found);
 }
@@ -297,14 +311,13 @@ PyObject *
 few_hstack(PyObject *module, PyObject *items)
 {
     int rank = rank_in(items);
-    PyObject *found = rank < 1 ? NULL : joined(items, rank > 1, 0);
+    PyObject *found = rank < 1 ? NULL : joined(items, rank > 1, 0, 0);
     return or_none(found == NULL ? left_to_python() : found);
 }
 
 PyObject *
 few_vstack(PyObject *module, PyObject *items)
 {
-    int rank = rank_in(items);
-    PyObject *found = rank < 1 ? NULL : joined(items, 0, rank == 1);
+    PyObject *found = joined(items, 0, 0, 1);
     return or_none(found == NULL ? left_to_python() : found);
 }

@@ -218,12 +218,12 @@ is_ordinary(const struct memory *memory)
 }
 
 PyObject *
-read_tensor(PyObject *array, Reading *reading)
+read_tensor(PyObject *array, Reading *reading, int is_seen)
 {
     Elements *elements = (Elements *)SLOT(array, arrays.of_elements);
     PyObject *tensor;
     reading->memory = NULL;
-    if (elements == NULL || is_seen_by_torch())
+    if (elements == NULL || is_seen)
         return Py_XNewRef(tensor_of(array));
     struct memory *memory = elements->of;
     if (elements->is_whole) {

@@ -104,7 +104,7 @@ static PyMethodDef methods[] = {
      "A function, by name, of an array along an axis or None: a scalar or an array, or None."},
     {"few_running", (PyCFunction)(void (*)(void))few_running, METH_FASTCALL,
      "The running sums and so on, by name, of an array along an axis or None, or None."},
-    {"few_nonzero", few_nonzero, METH_O, "np.nonzero(a) of a vector, or None."},
+    {"few_nonzero", few_nonzero, METH_O, "np.nonzero(a) of a vector or a table, or None."},
     {"few_trace", few_trace, METH_O, "np.trace(a), or None."},
     {"few_take_along_axis", (PyCFunction)(void (*)(void))few_take_along_axis, METH_FASTCALL,
      "np.take_along_axis(a, indices, axis), or None."},

@@ -132,7 +132,8 @@ typedef struct {
     struct memory *memory;
     char *lent;
 } Reading;
-PyObject *read_tensor(PyObject *array, Reading *reading); /* the same, to be read only while a function of torch runs */
+/* The same, to be read only while a function of torch runs; `is_seen`: whether that follows. */
+PyObject *read_tensor(PyObject *array, Reading *reading, int is_seen);
 int has_read(Reading *reading, PyObject *result); /* 0 where the result looks at what was lent */
 int tell_of_write(PyObject *tensor);                  /* for autograd; 0, or -1 with an error */
 int is_off(PyObject *function);                       /* whether a call without arguments gives False, or 0 */
@@ -211,6 +212,7 @@ PyObject *few_flatten(PyObject *module, PyObject *array);
 PyObject *few_astype(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *few_item(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *few_fill(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *stacked(PyObject *items);                   /* a list of arrays of one dtype, along a new axis; or NULL */
 PyObject *few_concatenate(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *few_stack(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *few_hstack(PyObject *module, PyObject *items);

@@ -84,6 +84,11 @@ few_array(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
     Nest nest = {.kind = -1, .rank = 0};
     Elements made;
+    if (count == 2 && args[1] == Py_None && length_of(args[0]) > 0
+        && Py_IS_TYPE(PyList_GET_ITEM(args[0], 0), arrays.type)) {
+        PyObject *found = is_watching() ? NULL : stacked(args[0]);
+        return or_none(found == NULL ? left_to_python() : found);
+    }
     int wanted = count != 2 || !PyList_CheckExact(args[0]) || is_traced() ? -1
                : args[1] == Py_None ? BOOL : kind_meant(args[1]);
     if (wanted < 0 || is_watching() || is_elsewhere() || !measured(args[0], 0, &nest) || is_seen_by_torch())

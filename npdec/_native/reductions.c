@@ -292,15 +292,50 @@ is_nonzero(const char *at, int kind, Py_ssize_t size)
     }
 }
 
-/* `np.nonzero(a)` of a vector: a tuple of one array. */
+/* The places of what is not zero in a table, a vector for each axis. */
+static PyObject *
+places_in_table(const Elements *of)
+{
+    Elements made = {.kind = INT64, .itemsize = SIZES[INT64], .rank = 1};
+    Py_ssize_t count = 0;
+    PyObject *axes[2] = {NULL, NULL};
+    int64 *to[2];
+    for (int round = 0; round < 2; round++) {
+        for (Py_ssize_t i = 0; i < of->shape[0]; i++)
+            for (Py_ssize_t j = 0; j < of->shape[1]; j++)
+                if (is_nonzero(of->memory + i * of->strides[0] + j * of->strides[1], of->kind, of->itemsize)) {
+                    count++;
+                    if (round) {
+                        *to[0]++ = i;
+                        *to[1]++ = j;
+                    }
+                }
+        for (int axis = 0; !round && count > 0 && axis < 2; axis++) {
+            made.shape[0] = count;
+            if ((axes[axis] = new_lazy(&made)) == NULL)
+                break;
+            to[axis] = (int64 *)made.memory;
+        }
+        if (axes[0] == NULL || axes[1] == NULL)
+            break;
+    }
+    PyObject *found = axes[1] == NULL ? NULL : PyTuple_Pack(2, axes[0], axes[1]);
+    Py_XDECREF(axes[0]);
+    Py_XDECREF(axes[1]);
+    return found;
+}
+
+/* `np.nonzero(a)` of a vector or a table: a tuple of one array or two. */
 PyObject *
 few_nonzero(PyObject *module, PyObject *array)
 {
     Elements here, made;
     const Elements *of;
     int axis;
-    if (kind_in(array) < 0 || !operand(array, Py_None, &here, &of, &axis) || of->rank != 1 || of->kind == FLOAT16 || IS_COMPLEX(of->kind))
+    if (kind_in(array) < 0 || !operand(array, Py_None, &here, &of, &axis) || of->rank > 2 || of->kind == FLOAT16 || IS_COMPLEX(of->kind))
         return or_none(left_to_python());
+    if (of->rank == 2)
+        return or_none(size_of(of) > 1 << 13 ? NULL : places_in_table(of));
     Py_ssize_t count = 0, by = of->strides[0];
     int is_bytes = of->kind == BOOL && by == 1;
     if (!is_bytes && of->shape[0] > 1 << 13)

@@ -22,6 +22,7 @@ from npdec._core.signatures import Parameter
 from npdec._core.tags import NoValue, Spec
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._dtypes.dtype import SCALARS
+from npdec._impl._promotion import RANGES
 from npdec._native import calls
 from npdec._normalizer.results import FROZEN, wrap_tuple
 from npdec._torch.functorch import is_transformed
@@ -37,6 +38,7 @@ _FEW |= {"ravel": 1, "nonzero": 1, "trace": 1, "take_along_axis": 3, "searchsort
 _WRITTEN = {"put_along_axis": 4, "copyto": 2}  # which say whether they have
 # Those that it computes by name of an array, and along an axis.
 _REDUCED = frozenset({"any", "all", "count_nonzero", "argmax", "argmin", "sum", "prod"})
+_OF_INTEGERS = {"sum": frozenset(RANGES) | {torch.bool}, "prod": frozenset(RANGES)}
 _RUNNING = {"cumsum": "sum", "cumprod": "prod"}
 _PAIRED = {"outer": "multiply"}
 _REFUSALS = (RuntimeError, IndexError, TypeError, ValueError, OverflowError)
@@ -166,6 +168,9 @@ def _in_native(name: str, parameters: tuple[Parameter, ...], namespace: dict[str
         few, words = calls.few_running, [repr(_RUNNING[name]), *words]
     namespace |= {"_few": few, "_tracing": tracing}
     tests = [*(f"{p.name} is {_default(p)}" for p in others), "not _tracing()"]
+    if name in _OF_INTEGERS:  # which is seen sooner here
+        namespace["_few_dtypes"] = _OF_INTEGERS[name]
+        tests.insert(0, f"type({given[0].name}) is _Array and {given[0].name}._d in _few_dtypes")
     namespace |= {f"_default_{p.name}": p.default for p in others}
     call = f"_few({', '.join(words)})"
     if name in _WRITTEN:
