@@ -124,7 +124,7 @@ def _own(array: NDArrayBase, memory: memoryview, exporter: Any) -> None:
 def over_buffer(buffer: Any, dtype: torch.dtype, count: int, offset: int) -> Any:
     """A 1-d array over the elements of a buffer from byte `offset` on; see `np.frombuffer`."""
     if type(buffer) is bytes and not offset and count < 0 and buffer and not len(buffer) % dtype.itemsize:
-        made = wrap.wrap_array(torch.frombuffer(bytearray(buffer), dtype=dtype))
+        made = wrap.array_of(torch.frombuffer(bytearray(buffer), dtype=dtype), dtype)
         made._exporter = buffer
         _memory.freeze(made, _READ_ONLY)
         return made

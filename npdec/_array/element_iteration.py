@@ -13,15 +13,27 @@ from typing import Any, cast
 import torch
 from torch.utils import _python_dispatch as _dispatch
 
-from npdec._array import wrap
+from npdec._array import ordinary, wrap
 from npdec._array.elements import NOT_YET, elements_of, memory_of
 from npdec._dtypes.dtype import SCALARS
 from npdec._native import calls
 
-__all__ = ["elements"]
+__all__ = ["elements", "through"]
 
 _new_float, _Tensor, _float64 = float.__new__, torch.Tensor, torch.float64
 _tracing = torch.compiler.is_dynamo_compiling
+
+
+def through(array: Any) -> Iterator[Any]:
+    """The elements of a vector, or the rows of an array of more axes."""
+    if calls is not None and not _tracing():
+        found = calls.few_iterated(array)
+        if found is not None:
+            return cast("Iterator[Any]", found)
+    rank = len(array._t.shape)
+    if not rank:
+        raise TypeError("iteration over a 0-d array")
+    return elements(array) if rank == 1 else ordinary.rows(array)
 
 
 def elements(array: Any) -> Iterator[Any]:

@@ -184,6 +184,10 @@ class ArrayMethods(DecompositionMixin, BufferMethods, ProtocolMixin):
         array([ 1, -1])
         """
         try:
+            if order == "K" and casting == "unsafe" and copy is True and calls is not None and not tracing():
+                made = calls.few_astype(self, dtype)
+                if made is not None:
+                    return made
             absent = None
             try:
                 target = as_dtype(dtype)
@@ -240,6 +244,10 @@ class ArrayMethods(DecompositionMixin, BufferMethods, ProtocolMixin):
 
     def item(self, /, *args: Any) -> Any:
         """The only element, or the one at an index, as a Python number (without contributions)."""
+        if calls is not None and len(args) < 2 and not tracing():
+            number = calls.few_item(self, *args)
+            if number is not None:
+                return number
         tensor = self._t.value if type(self._t) is DecomposedTensor else self._t
         if len(args) == 1 and isinstance(args[0], tuple):
             args = args[0]
@@ -358,6 +366,10 @@ class ArrayMethods(DecompositionMixin, BufferMethods, ProtocolMixin):
     def flatten(self, /, order: str = "C") -> NDArrayBase:
         """A copy of the elements as a 1-d array."""
         try:
+            if order == "C" and calls is not None and not tracing():
+                copied = calls.few_flatten(self)
+                if copied is not None:
+                    return copied
             made: NDArrayBase = wrap.wrap_array(shape_impl.ravel(self._t, counted(self, order)).clone())
             return made
         except Exception as error:

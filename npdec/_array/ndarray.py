@@ -16,12 +16,12 @@ from weakref import ref
 
 import torch
 
-from npdec._array import construct, memory, ordinary, ordinary_writes, printing, wrap
+from npdec._array import construct, memory, ordinary_writes, printing, wrap
 from npdec._array.arguments import as_value
 from npdec._array.array_type import ArrayType
 from npdec._array.buffers import ArrayBuffer, reduced, set_dtype, set_strides
 from npdec._array.convert import SIGNED, as_tensor, check_scalar
-from npdec._array.element_iteration import elements
+from npdec._array.element_iteration import through
 from npdec._array.elements import ElementAccess
 from npdec._array.family import family_of
 from npdec._array.methods import ArrayMethods
@@ -36,6 +36,8 @@ from npdec._dtypes.dtype import INTERNED, subscripted
 from npdec._dtypes.dtype import dtype as dtype_class
 from npdec._impl import shape_impl, sorting_impl
 from npdec._impl._storage import reverse_axes
+from npdec._native import calls
+from npdec._torch.tracing import tracing
 from npdec.exceptions import AbsentDTypeError
 
 __all__ = ["Composition"]
@@ -146,16 +148,18 @@ class Composition(ElementAccess, ArrayBuffer, ArrayMethods, NDArrayBase, metacla
     # Lengths that are named, not packed into a tuple and unpacked again, save a good part of the call's overhead.
     def reshape(self, length: Any = NoValue, width: Any = NoValue, /, *more: Any, **options: Any) -> Any:
         try:
+            tensor: Any
             if options:
                 return super().reshape(*_lengths(length, width, more), **options)
-            tensor: Any
+            shape = length if width is NoValue else (length, width, *more)
+            tensor = None if calls is None or tracing() else calls.few_reshape(self, shape)
+            if tensor is not None:
+                return tensor
             try:
                 if width is NoValue:
                     tensor = self._t.reshape(length)
-                elif more:
-                    tensor = self._t.reshape(length, width, *more)
                 else:
-                    tensor = self._t.reshape(length, width)
+                    tensor = self._t.reshape(length, width, *more)
             except (TypeError, RuntimeError):
                 return super().reshape(*_lengths(length, width, more))
             if type(tensor) is not _Tensor:
@@ -185,10 +189,7 @@ class Composition(ElementAccess, ArrayBuffer, ArrayMethods, NDArrayBase, metacla
         raise ValueError("cannot delete array elements: np.delete returns an array without them")
 
     def __iter__(self) -> Iterator[Any]:
-        rank = len(self._t.shape)
-        if not rank:
-            raise TypeError("iteration over a 0-d array")
-        return elements(self) if rank == 1 else ordinary.rows(self)
+        return through(self)
 
     def __contains__(self, item: Any) -> bool:
         return bool((self == item).any())
@@ -329,7 +330,9 @@ class Composition(ElementAccess, ArrayBuffer, ArrayMethods, NDArrayBase, metacla
     def fill(self, /, value: Any) -> None:
         """Set every element to the value."""
         try:
-            if type(value) not in (Composition, list, tuple) and ordinary_writes.write(self, Ellipsis, value):
+            is_done = calls is not None and not tracing() and calls.few_fill(self, value)
+            is_plain = type(value) not in (Composition, list, tuple)
+            if is_done or (is_plain and ordinary_writes.write(self, Ellipsis, value)):
                 return
             value = plain_of(value)
             check_writeable("fill", self)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import torch
 
@@ -17,8 +17,10 @@ from npdec._core.door import hand_over, open_to_guests
 from npdec._core.tracebacks import ended
 from npdec._core.unbound import unbound
 from npdec._impl import _storage, _util, creation_impl
+from npdec._native import calls
 from npdec._normalizer.like import handed_on
 from npdec._normalizer.torch_errors import refusal
+from npdec._torch.tracing import tracing
 from npdec.exceptions import AbsentDTypeError
 
 if TYPE_CHECKING:
@@ -94,6 +96,10 @@ def array(
                 array, like, object, dtype=dtype, copy=copy, order=order, subok=subok, ndmin=ndmin, ndmax=ndmax
             )
         try:
+            if type(object) is list and copy is True and order == "K" and not ndmin and ndmax == MAX_NDIM:
+                few = _of_numbers(object, dtype)
+                if few is not None:
+                    return few
             if type(object) in _COPIED and copy is True and order == "K" and not ndmin and ndmax == MAX_NDIM:
                 tensor = _copied(object, dtype)
                 if tensor is not None:
@@ -109,6 +115,11 @@ def array(
         return hand_over("array", (object,), options, absent)
     except Exception as error:
         raise ended(error)  # noqa: B904
+
+
+def _of_numbers(items: list[Any], dtype: Any) -> Composition | None:
+    """An array of nested lists of a few numbers, by `npdec._native`; None for others."""
+    return None if calls is None or tracing() else cast("Composition | None", calls.few_array(items, dtype))
 
 
 def _array(object: Any, dtype: Any, copy: Any, order: str, ndmin: int = 0, ndmax: int = MAX_NDIM) -> Composition:
@@ -217,6 +228,10 @@ def asarray(
             return handed_on(asarray, like, a, dtype, order, device=device, copy=copy)
         if type(a) is wrap.ARRAY and dtype is None and order is None and device is None and copy is None:
             return a
+        if type(a) is list and order is None and device is None and copy is None:
+            few = _of_numbers(a, dtype)
+            if few is not None:
+                return few
         try:
             return _asarray(a, dtype, order, device, copy)
         except AbsentDTypeError as error:

@@ -70,12 +70,14 @@ is_bound(PyObject *bound)
     return bound == Py_None || PyLong_CheckExact(bound);
 }
 
+#define MOST_ITEMS 32 /* of longer keys Python says how many axes there may be */
+
 int
 kind_of_key(PyObject *key)
 {
     if (PyLong_CheckExact(key))
         return 2;
-    if (key == Py_Ellipsis)
+    if (key == Py_Ellipsis || key == Py_None)
         return 1;
     if (PySlice_Check(key)) {
         PySliceObject *slice = (PySliceObject *)key;
@@ -87,7 +89,7 @@ kind_of_key(PyObject *key)
         Py_ssize_t by = PyLong_CheckExact(step) ? PyLong_AsSsize_t(step) : 0;
         return by > 0 || (PyErr_Clear(), 0);
     }
-    if (!PyTuple_CheckExact(key))
+    if (!PyTuple_CheckExact(key) || PyTuple_GET_SIZE(key) > MOST_ITEMS)
         return 0;
     int found = 2, dots = 0;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(key); i++) {
@@ -197,7 +199,7 @@ PyObject *
 part_of(PyObject *array, PyObject *key)
 {
     PyObject *tensor = tensor_of(array);
-    int kind = tensor == NULL ? 0 : key == Py_None ? 1 : kind_of_key(key);
+    int kind = tensor == NULL ? 0 : kind_of_key(key);
     if (kind == 0 || (kind == 2 && !has_more_axes(array, key)) || !can_join(family_of(array)))
         return left_to_python();
     Py_INCREF(tensor);
@@ -246,95 +248,90 @@ view(PyObject *module, PyObject *const *args, Py_ssize_t count)
 
 /* --- properties --------------------------------------------------------------------------------------------------- */
 
-/* The elements of the lazy array that is the only argument, or NULL. */
-static const Elements *
-only_lazy(PyObject *const *args, size_t nargsf, PyObject *names)
+/* The shape of the plain array that is the only argument; NULL where that is Python's. */
+static const int64 *
+only_shape(PyObject *const *args, size_t nargsf, PyObject *names, int64 *lazy, int *rank)
 {
     if (PyVectorcall_NARGS(nargsf) != 1 || names != NULL || !Py_IS_TYPE(args[0], arrays.type) || is_traced())
         return NULL;
-    return (const Elements *)SLOT(args[0], arrays.of_elements);
+    const Elements *elements = (const Elements *)SLOT(args[0], arrays.of_elements);
+    if (elements != NULL) {
+        *rank = elements->rank;
+        for (int axis = 0; axis < elements->rank; axis++)
+            lazy[axis] = elements->shape[axis];
+        return lazy;
+    }
+    PyObject *tensor = SLOT(args[0], arrays.of_tensor);
+    if (tensor == NULL || !Py_IS_TYPE(tensor, arrays.tensor) || is_transformed())
+        return NULL; /* one of a transform's stands for others */
+    const int64 *shape = shape_in_torch(tensor, rank);
+    return shape != NULL ? shape : (left_to_python(), NULL);
 }
 
 static PyObject *
 rank(PyObject *function, PyObject *const *args, size_t nargsf, PyObject *names)
 {
-    const Elements *elements = only_lazy(args, nargsf, names);
-    return elements == NULL ? go_on(function, args, nargsf, names) : PyLong_FromLong(elements->rank);
+    int64 lazy[MOST_AXES];
+    int rank;
+    const int64 *shape = only_shape(args, nargsf, names, lazy, &rank);
+    return shape == NULL ? go_on(function, args, nargsf, names) : PyLong_FromLong(rank);
 }
 
-static Py_ssize_t
-count_of(const Elements *elements)
+static int64
+count_of(const int64 *shape, int rank)
 {
-    Py_ssize_t count = 1;
-    for (int axis = 0; axis < elements->rank; axis++)
-        count *= elements->shape[axis];
+    int64 count = 1;
+    for (int axis = 0; axis < rank; axis++)
+        count *= shape[axis];
     return count;
 }
 
 static PyObject *
 size(PyObject *function, PyObject *const *args, size_t nargsf, PyObject *names)
 {
-    const Elements *elements = only_lazy(args, nargsf, names);
-    if (elements == NULL)
-        return go_on(function, args, nargsf, names);
-    return PyLong_FromSsize_t(count_of(elements));
+    int64 lazy[MOST_AXES];
+    int rank;
+    const int64 *shape = only_shape(args, nargsf, names, lazy, &rank);
+    return shape == NULL ? go_on(function, args, nargsf, names) : PyLong_FromLongLong(count_of(shape, rank));
 }
 
 static PyObject *
 bytes(PyObject *function, PyObject *const *args, size_t nargsf, PyObject *names)
 {
-    const Elements *elements = only_lazy(args, nargsf, names);
-    return elements == NULL ? go_on(function, args, nargsf, names)
-                            : PyLong_FromSsize_t(count_of(elements) * elements->itemsize);
+    int64 lazy[MOST_AXES];
+    int rank, kind;
+    const int64 *shape = only_shape(args, nargsf, names, lazy, &rank);
+    if (shape == NULL || (kind = kind_of_dtype(SLOT(args[0], arrays.of_dtype))) < 0)
+        return go_on(function, args, nargsf, names);
+    return PyLong_FromLongLong(count_of(shape, rank) * SIZES[kind]);
 }
 
 static PyObject *
 length(PyObject *function, PyObject *const *args, size_t nargsf, PyObject *names)
 {
-    const Elements *elements = only_lazy(args, nargsf, names);
-    if (elements == NULL || elements->rank == 0)
-        return go_on(function, args, nargsf, names);
-    return PyLong_FromSsize_t(elements->shape[0]);
-}
-
-static PyObject *
-shape_of(const Elements *elements)
-{
-    PyObject *shape = PyTuple_New(elements->rank);
-    for (int axis = 0; shape != NULL && axis < elements->rank; axis++) {
-        PyObject *one = PyLong_FromSsize_t(elements->shape[axis]);
-        if (one == NULL)
-            Py_CLEAR(shape);
-        else
-            PyTuple_SET_ITEM(shape, axis, one);
-    }
-    return shape;
+    int64 lazy[MOST_AXES];
+    int rank;
+    const int64 *shape = only_shape(args, nargsf, names, lazy, &rank);
+    return shape == NULL || rank == 0 ? go_on(function, args, nargsf, names) : PyLong_FromLongLong(shape[0]);
 }
 
 static PyObject *
 shape(PyObject *function, PyObject *const *args, size_t nargsf, PyObject *names)
 {
-    const Elements *elements = only_lazy(args, nargsf, names);
-    if (elements != NULL)
-        return shape_of(elements);
-    if (PyVectorcall_NARGS(nargsf) == 1 && names == NULL && Py_IS_TYPE(args[0], arrays.type) && !is_traced()) {
-        PyObject *tensor = SLOT(args[0], arrays.of_tensor);
-        if (tensor != NULL && Py_IS_TYPE(tensor, arrays.tensor)) {
-            Py_INCREF(tensor);
-            PyObject *size = PyObject_GetAttr(tensor, words.shape), *found = NULL;
-            Py_DECREF(tensor);
-            if (size != NULL && PyTuple_Check(size))
-                found = PyTuple_GetSlice(size, 0, PyTuple_GET_SIZE(size)); /* a plain tuple, where it is a subclass */
-            Py_XDECREF(size);
-            if (found != NULL && PyTuple_CheckExact(found))
-                return found;
-            Py_XDECREF(found);
-            left_to_python();
-            if (PyErr_Occurred())
-                return NULL;
-        }
+    int64 lazy[MOST_AXES];
+    int rank;
+    const int64 *sizes = only_shape(args, nargsf, names, lazy, &rank);
+    if (sizes == NULL)
+        return go_on(function, args, nargsf, names);
+    PyObject *found = PyTuple_New(rank);
+    for (int axis = 0; found != NULL && axis < rank; axis++) {
+        PyObject *one = PyLong_FromLongLong(sizes[axis]);
+        if (one == NULL)
+            Py_CLEAR(found);
+        else
+            PyTuple_SET_ITEM(found, axis, one);
     }
-    return go_on(function, args, nargsf, names);
+    return found;
 }
 
 static PyObject *

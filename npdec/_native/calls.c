@@ -18,6 +18,8 @@ typedef struct {
     int reduces;       /* 1 where the result may have no axes, whatever the operands have */
     const Loops *few;  /* what computes few elements, or NULL */
     int is_turned;     /* 1 of a reflected operator */
+    int stem;          /* of an operator that complex scalars have from arrays; else -1 */
+    int is_reflected;  /* 1 of such a one, whose operands are exchanged */
     int is_power;      /* 1 where that computes squares alone */
 } Call;
 
@@ -97,7 +99,7 @@ of_one(const Call *call, PyObject *x)
     if (dtype == NULL || PySet_Contains(call->dtypes, dtype) <= 0)
         return left_to_python();
     Reading reading;
-    PyObject *tensor = read_tensor(x, &reading);
+    PyObject *tensor = read_tensor(x, &reading, SLOT(x, arrays.of_elements) != NULL && is_seen_by_torch());
     if (tensor == NULL)
         return left_to_python();
     if (is_for_torch(call, tensor, dtype))
@@ -110,13 +112,13 @@ of_one(const Call *call, PyObject *x)
 
 /* As `read_tensor`, of an operand beside another one. Where that has a graph, this one may be kept for its gradient. */
 static PyObject *
-read_beside(PyObject *array, PyObject *other, Reading *reading)
+read_beside(PyObject *array, PyObject *other, Reading *reading, int is_seen)
 {
     PyObject *tensor = SLOT(other, arrays.of_elements) == NULL ? SLOT(other, arrays.of_tensor) : NULL;
     reading->memory = NULL;
     if (tensor != NULL && SLOT(array, arrays.of_elements) != NULL && is_true_of(tensor, words.requires_grad))
         return Py_XNewRef(tensor_of(array));
-    return PyErr_Occurred() ? NULL : read_tensor(array, reading);
+    return PyErr_Occurred() ? NULL : read_tensor(array, reading, is_seen);
 }
 
 static PyObject *
@@ -126,7 +128,10 @@ of_two(const Call *call, PyObject *x, PyObject *y)
     if (dtype != SLOT(y, arrays.of_dtype) || PySet_Contains(call->dtypes, dtype) <= 0)
         return left_to_python();
     Reading readings[2];
-    PyObject *a = read_beside(x, y, &readings[0]), *b = a == NULL ? NULL : read_beside(y, x, &readings[1]);
+    int is_lazy = SLOT(x, arrays.of_elements) != NULL || SLOT(y, arrays.of_elements) != NULL;
+    int is_seen = is_lazy && is_seen_by_torch();
+    PyObject *a = read_beside(x, y, &readings[0], is_seen);
+    PyObject *b = a == NULL ? NULL : read_beside(y, x, &readings[1], is_seen);
     if (b != NULL) {
         if (is_for_torch(call, a, dtype))
             found = computed(call, a, b);
@@ -204,10 +209,28 @@ in_place(const Call *call, PyObject *x, PyObject *y)
 
 /* --- the functions that these stand before ------------------------------------------------------------------------ */
 
+/* What is written into `out`, which is the only word, of a ufunc of so many operands; NULL where that is Python's. */
+static PyObject *
+into(const Call *call, PyObject *const *args, size_t nargsf, PyObject *names, int operands)
+{
+    static PyObject *out;
+    if (out == NULL)
+        out = PyUnicode_InternFromString("out");
+    if (names == NULL || call->few == NULL || call->is_power || call->skipped != 1 || PyTuple_GET_SIZE(names) != 1
+        || PyTuple_GET_ITEM(names, 0) != out || PyVectorcall_NARGS(nargsf) != operands + 1 || is_traced())
+        return NULL;
+    return few_into(call->few, args[1], operands == 2 ? args[2] : NULL, args[operands + 1]);
+}
+
 static PyObject *
 unary(PyObject *function, PyObject *const *args, size_t nargsf, PyObject *names)
 {
     const Call *call = place_of(function);
+    if (names != NULL) {
+        PyObject *found = into(call, args, nargsf, names, 1);
+        if (found != NULL || PyErr_Occurred())
+            return found;
+    }
     if (PyVectorcall_NARGS(nargsf) == call->skipped + 1 && names == NULL && !is_traced()) {
         PyObject *x = args[call->skipped];
         PyObject *found = call->few != NULL && Py_IS_TYPE(x, arrays.type) ? few_of_one(call->few, x) : NULL;
@@ -223,11 +246,18 @@ static PyObject *
 binary(PyObject *function, PyObject *const *args, size_t nargsf, PyObject *names)
 {
     const Call *call = place_of(function);
+    if (names != NULL) {
+        PyObject *found = into(call, args, nargsf, names, 2);
+        if (found != NULL || PyErr_Occurred())
+            return found;
+    }
     if (PyVectorcall_NARGS(nargsf) == call->skipped + 2 && names == NULL && !is_traced()) {
         PyObject *x = args[call->skipped], *y = args[call->skipped + 1], *found = NULL;
         int is_first = Py_IS_TYPE(x, arrays.type), is_second = Py_IS_TYPE(y, arrays.type);
         if (!is_first && !call->skipped && kind_of_type(Py_TYPE(x)) < 0)
             is_second = 0; /* an operator needs its owner */
+        if (call->stem >= 0 && !is_first && !is_second)
+            found = complex_operator(call->stem, call->is_reflected, x, y);
         if (call->few != NULL && !call->is_power && call->skipped && !is_first && !is_second)
             found = few_of_scalars(call->few, x, y);
         if (call->few != NULL && (is_first || is_second)) {
@@ -296,6 +326,8 @@ attach_call(PyObject *module, PyObject *args)
     call->few = stem == NULL ? NULL : loops_of(call->is_power ? "square" : stem);
     call->is_turned = PyDict_GetItemString(names, "turned") == Py_True;
     call->skipped = skipped;
+    call->is_reflected = 0;
+    call->stem = skipped ? -1 : stem_of(function, &call->is_reflected);
     call->reduces = PyDict_GetItemString(names, "reduces") != NULL;
     call->most = PyLong_AsSsize_t(PyDict_GetItemString(names, "most"));
     return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);

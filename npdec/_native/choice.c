@@ -3,8 +3,29 @@
 
 #include <math.h>
 
+/* The least and the greatest of indices. */
+BY_PROCESSOR static void
+bounds(const char *index, Py_ssize_t by, Py_ssize_t count, long long *least, long long *greatest)
+{
+    long long low = 0, high = 0;
+    if (by == sizeof(long long))
+        for (Py_ssize_t i = 0; i < count; i++) {
+            const long long one = ((const long long *)index)[i];
+            low = one < low ? one : low;
+            high = one > high ? one : high;
+        }
+    else
+        for (Py_ssize_t i = 0; i < count; i++) {
+            const long long one = *(const long long *)(index + i * by);
+            low = one < low ? one : low;
+            high = one > high ? one : high;
+        }
+    *least = low;
+    *greatest = high;
+}
+
 /* The number of elements of a vector of indices, each of which is in range, -1 where it is no such vector. */
-static Py_ssize_t
+Py_ssize_t
 indices_of(PyObject *key, Py_ssize_t size, Elements *here, const Elements **found)
 {
     if (!elements_of(key, here, found) || (*found)->rank < 1 || (*found)->kind != INT64)
@@ -19,12 +40,9 @@ indices_of(PyObject *key, Py_ssize_t size, Elements *here, const Elements **foun
             return -1;
     }
     Py_ssize_t by = indices->rank > 1 ? indices->itemsize : indices->strides[0];
-    for (Py_ssize_t i = 0; i < count; i++) {
-        long long index = *(const long long *)(indices->memory + i * by);
-        if (index < -size || index >= size)
-            return -1; /* IndexError, in NumPy's words */
-    }
-    return count;
+    long long least, greatest;
+    bounds(indices->memory, by, count, &least, &greatest);
+    return least < -size || greatest >= size ? -1 : count; /* IndexError, in NumPy's words */
 }
 
 /* How many elements lie one after the other in what an index along the first axis chooses; 0 where they do not. */
@@ -121,18 +139,33 @@ few_chosen(PyObject *array, PyObject *key)
     return found != NULL ? found : left_to_python();
 }
 
-/* Elements of one array where a mask is true, else of another. */
-#define WHERE(size) \
-    static void where_##size(char *to, const char *a, const char *mask, Py_ssize_t count, const Py_ssize_t *by) \
+/* Elements of one array where a mask is true, else what is there. */
+#define WHERE(name, type) \
+    BY_PROCESSOR static void name(char *to, const char *a, const char *mask, Py_ssize_t count, const Py_ssize_t *by) \
     { \
+        if (by[0] == sizeof(type) && by[2] == 1 && (by[1] == sizeof(type) || by[1] == 0)) { \
+            type *put = (type *)to; \
+            const type *of_a = (const type *)a, one = *of_a; \
+            if (by[1]) \
+                for (Py_ssize_t i = 0; i < count; i++) { \
+                    const type x = of_a[i], y = put[i]; \
+                    put[i] = mask[i] ? x : y; \
+                } \
+            else \
+                for (Py_ssize_t i = 0; i < count; i++) { \
+                    const type y = put[i]; \
+                    put[i] = mask[i] ? one : y; \
+                } \
+            return; \
+        } \
         for (; count > 0; count--, to += by[0], a += by[1], mask += by[2]) \
             if (*mask) \
-                memcpy(to, a, size); \
+                *(type *)to = *(const type *)a; \
     }
-WHERE(1)
-WHERE(4)
-WHERE(8)
-WHERE(16)
+WHERE(where_1, uint8)
+WHERE(where_4, uint32)
+WHERE(where_8, uint64)
+WHERE(where_16, complex128)
 
 static PyObject *
 where(PyObject *const *args, Py_ssize_t count, Operand *given)
@@ -194,8 +227,7 @@ few_where(PyObject *module, PyObject *const *args, Py_ssize_t count)
     return found;
 }
 
-/* A value as elements of a kind: an array of `count` ones, or one for all; 0 where it is neither. */
-static int
+int
 is_for(Operand *value, int kind, Py_ssize_t count, const Elements *beside)
 {
     if (value->given != NULL)
@@ -252,55 +284,4 @@ few_put(PyObject *array, PyObject *key, PyObject *value)
     int done = put(array, key, value, &given);
     forget(&given, 1);
     return done;
-}
-
-/* Whether there is a zero among floats that has a sign: which one is an extreme, torch says. */
-static int
-has_negative_zero(const Elements *of)
-{
-    for (Py_ssize_t i = 0; i < (of->rank ? of->shape[0] : 1); i++) {
-        const char *at = of->memory + (of->rank ? i * of->strides[0] : 0);
-        double number = of->kind == FLOAT64 ? *(const double *)at : *(const float *)at;
-        if (number == 0 && signbit(number))
-            return 1;
-    }
-    return 0;
-}
-
-static int
-applied_at(const Loops *loops, PyObject *array, PyObject *key, PyObject *value, Operand *given)
-{
-    Elements keys, here;
-    const Elements *chosen, *to;
-    if (loops == NULL || loops->result != SAME || loops->is_product || is_watching() || !can_write(array)
-        || !Py_IS_TYPE(key, arrays.type) || !elements_of(array, &here, &to) || to->rank != 1
-        || loops->of[to->kind] == NULL || !can_be_written(to) || is_seen_by_torch())
-        return 0;
-    Py_ssize_t number = indices_of(key, to->shape[0], &keys, &chosen);
-    if (number < 0 || chosen->rank != 1 || overlap(chosen, to) != 0 || !taken(value, given)
-        || kind_of_both(to->kind, given->kind) != to->kind || !is_for(given, to->kind, number, to)
-        || (loops->unless[0] != NULL && IS_REAL(to->kind) && (has_negative_zero(to) || has_negative_zero(given->at)))
-        || tell(array) < 0)
-        return 0;
-    const Py_ssize_t by[3] = {0}, step = given->at->rank ? given->at->strides[0] : 0;
-    const char *from = given->at->memory;
-    for (Py_ssize_t i = 0; i < number; i++, from += step) {
-        long long index = *(const long long *)(chosen->memory + i * chosen->strides[0]);
-        char *place = to->memory + (index < 0 ? index + to->shape[0] : index) * to->strides[0];
-        loops->of[to->kind](place, place, from, 1, by);
-    }
-    return 1;
-}
-
-/* `ufunc.at(array, indices, values)`, by name: True where it is done, False where that is left to Python. */
-PyObject *
-few_at(PyObject *module, PyObject *const *args, Py_ssize_t count)
-{
-    const char *name = count == 4 ? PyUnicode_AsUTF8(args[0]) : NULL;
-    Operand given;
-    given.copy = NULL;
-    int done = name == NULL ? 0 : applied_at(loops_of(name), args[1], args[2], args[3], &given);
-    forget(&given, 1);
-    left_to_python();
-    return PyErr_Occurred() ? NULL : PyBool_FromLong(done);
 }

@@ -24,24 +24,37 @@ shaped(PyObject *shape, Elements *made)
     return size;
 }
 
-/* The kind that is meant by a class of numbers, or by None; -1 for anything else. */
-static int
+int
+is_elsewhere(void)
+{
+    return is_true_of(devices, used);
+}
+
+int
 kind_meant(PyObject *dtype)
 {
+    static const char *const names[KINDS] = {"bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32",
+        "uint64", "float16", "float32", "float64", "complex64", "complex128"};
     if (dtype == Py_None || dtype == (PyObject *)&PyFloat_Type)
         return FLOAT64;
     if (dtype == (PyObject *)&PyLong_Type)
         return INT64;
     if (dtype == (PyObject *)&PyBool_Type)
         return BOOL;
-    return PyType_Check(dtype) ? kind_of_type((PyTypeObject *)dtype) : -1;
+    if (PyType_Check(dtype))
+        return kind_of_type((PyTypeObject *)dtype);
+    const char *name = PyUnicode_CheckExact(dtype) ? PyUnicode_AsUTF8(dtype) : NULL;
+    for (int kind = 0; name != NULL && kind < KINDS; kind++)
+        if (strcmp(name, names[kind]) == 0)
+            return kind;
+    return name == NULL && !PyErr_Occurred() ? kind_of_dtype(dtype) : -1;
 }
 
 /* An array of a number, which is 0, 1, or -1 for whatever the memory held; NULL, without an error, for Python. */
 static PyObject *
 filled(Elements *made, Py_ssize_t size, int number)
 {
-    if (made->kind < 0 || size == 0 || is_true_of(devices, used) || is_seen_by_torch())
+    if (made->kind < 0 || size == 0 || is_elsewhere() || is_seen_by_torch())
         return left_to_python();
     made->itemsize = SIZES[made->kind];
     PyObject *array = new_lazy(made), *one = array == NULL || number <= 0 ? NULL : PyLong_FromLong(number);
@@ -98,18 +111,6 @@ like(PyObject *array, int number)
 MAKER(zeros, 0)
 MAKER(ones, 1)
 MAKER(empty, -1)
-
-PyObject *
-few_copy(PyObject *module, PyObject *array)
-{
-    PyObject *copy = like(array, -1);
-    if (copy == NULL || copy == Py_None)
-        return copy;
-    if (few_written(copy, (const Elements *)SLOT(copy, arrays.of_elements), array) == 1)
-        return copy;
-    Py_DECREF(copy);
-    return or_none(left_to_python());
-}
 
 PyObject *
 few_arange(PyObject *module, PyObject *stop)

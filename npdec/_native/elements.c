@@ -246,7 +246,7 @@ read_part(PyObject *array, PyObject *key)
     const char *place = elements == NULL || is_in_mode() ? NULL : place_of(elements, key);
     if (place != NULL)
         return scalar_of(elements->kind, number_at(elements, place));
-    int kind = key == Py_None ? 1 : kind_of_key(key);
+    int kind = kind_of_key(key);
     if ((kind == 0 && !is_of_integers(key)) || is_seen_by_torch() || !hold(array))
         return NULL;
     elements = (const Elements *)SLOT(array, arrays.of_elements);
@@ -262,7 +262,9 @@ getitem(PyObject *function, PyObject *const *args, size_t nargsf, PyObject *name
         if (has_tensor && is_of_integers(key))
             found = read_element(args[0], key);
         if (found == NULL && !PyErr_Occurred())
-            found = Py_IS_TYPE(key, arrays.type) ? few_chosen(args[0], key) : read_part(args[0], key);
+            found = Py_IS_TYPE(key, arrays.type) ? few_chosen(args[0], key)
+                  : has_arrays(key)              ? few_picked(args[0], key)
+                                                 : read_part(args[0], key);
         if (found == NULL && !PyErr_Occurred())
             found = part_of(args[0], key);
         if (found != NULL || PyErr_Occurred())
@@ -358,7 +360,7 @@ write_lazy(PyObject *array, PyObject *key, PyObject *value)
         }
         return is;
     }
-    int kind = key == Py_None ? 1 : kind_of_key(key);
+    int kind = kind_of_key(key);
     if ((kind == 0 && !is_of_integers(key)) || is_seen_by_torch() || !can_write(array) || !hold(array))
         return 0;
     elements = (const Elements *)SLOT(array, arrays.of_elements);
@@ -374,7 +376,8 @@ setitem(PyObject *function, PyObject *const *args, size_t nargsf, PyObject *name
             done = write_element(args[0], args[1], args[2]);
         if (!done && !PyErr_Occurred())
             done = Py_IS_TYPE(args[1], arrays.type) ? few_put(args[0], args[1], args[2])
-                                                     : write_lazy(args[0], args[1], args[2]);
+                 : has_arrays(args[1])              ? few_put_picked(args[0], args[1], args[2])
+                                                    : write_lazy(args[0], args[1], args[2]);
         if (!done && !PyErr_Occurred())
             done = write_part(args[0], args[1], args[2]);
         if (done || PyErr_Occurred())

@@ -1,5 +1,5 @@
 /* Ufuncs, operators and writes of few elements, where `loops.c` has what they compute. */
-#include "few.h"
+#include "products.h"
 
 /* --- what is computed --------------------------------------------------------------------------------------------- */
 
@@ -47,8 +47,8 @@ static int
 kind_for(const Loops *loops, Operand *a, Operand *b)
 {
     int kind = kind_of_both(a->kind, b->kind);
-    if (kind >= 0 && kind <= UINT64 && loops->of[kind] == NULL && loops->of[BOOL] == NULL && loops->of[INT8] == NULL)
-        kind = FLOAT64; /* quotients */
+    if (kind >= 0 && kind <= UINT64 && loops->is_quotient)
+        kind = FLOAT64;
     if (kind < 0 || loops->of[kind] == NULL)
         return -1;
     if (loops->is_product && IS_COMPLEX(kind) && (IS_COMPLEX(a->kind) || a->kind == COMPLEX)
@@ -73,7 +73,7 @@ of_two(const Loops *loops, Operand *a, Operand *b)
     }
     int kind = kind_for(loops, a, b);
     if (kind < 0)
-        return left_to_python();
+        return loops->is_product ? complex_products(a, b) : left_to_python();
     const Elements *longer = a->at->rank >= b->at->rank ? a->at : b->at, *other = longer == a->at ? b->at : a->at;
     int more = longer->rank - other->rank;
     Py_ssize_t size = 1, by[3][MOST_AXES];
@@ -82,7 +82,7 @@ of_two(const Loops *loops, Operand *a, Operand *b)
         made.shape[axis] = one == 1 ? beside : one;
         size = product(size, made.shape[axis]);
     }
-    if (!are_few(size))
+    if (!are_few(size) || (loops->most && IS_REAL(kind) && size > loops->most))
         return NULL;
     made.rank = longer->rank;
     if (made.rank == 0 || size == 0 || !spread(a->at, made.rank, made.shape, by[1])
@@ -110,6 +110,30 @@ few_of_two(const Loops *loops, PyObject *x, PyObject *y, int is_turned)
     PyObject *found = of_two(loops, &operands[0], &operands[1]);
     forget(operands, 2);
     return found;
+}
+
+/* A ufunc, by name, of all pairs of two vectors. */
+PyObject *
+few_outer(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    const char *name = count == 3 ? PyUnicode_AsUTF8(args[0]) : NULL;
+    const Loops *loops = name == NULL || is_traced() ? NULL : loops_of(name);
+    Operand a, b;
+    Elements rows;
+    a.copy = b.copy = NULL;
+    if (loops == NULL || is_watching() || !Py_IS_TYPE(args[1], arrays.type) || !Py_IS_TYPE(args[2], arrays.type)
+        || !taken(args[1], &a) || !taken(args[2], &b) || a.at->rank != 1 || b.at->rank != 1
+        || !are_few(product(a.at->shape[0], b.at->shape[0])) || is_seen_by_torch())
+        return or_none(left_to_python());
+    memcpy((void *)&rows, (const void *)a.at, offsetof(Elements, of));
+    rows.rank = 2;
+    rows.shape[1] = 1;
+    rows.strides[1] = rows.itemsize;
+    a.at = &rows;
+    PyObject *found = of_two(loops, &a, &b);
+    forget(&a, 1);
+    forget(&b, 1);
+    return or_none(found == NULL ? left_to_python() : found);
 }
 
 PyObject *
@@ -237,6 +261,56 @@ few_in_place(const Loops *loops, PyObject *x, PyObject *y)
     return found;
 }
 
+static PyObject *
+into_out(const Loops *loops, Operand *a, Operand *b, PyObject *out)
+{
+    Elements here;
+    const Elements *to;
+    Py_ssize_t by[3][MOST_AXES] = {{0}};
+    int kind = b == NULL ? a->kind : kind_for(loops, a, b);
+    if (kind < 0 || loops->of[kind] == NULL || !can_write(out) || !elements_of(out, &here, &to) || !can_be_written(to)
+        || to->kind != (loops->result == SAME ? kind : loops->result) || to->rank == 0)
+        return NULL;
+    Operand *const operands[2] = {a, b};
+    for (int axis = 0; axis < to->rank; axis++) {
+        Py_ssize_t length = 1;
+        for (int i = 0; i < (b == NULL ? 1 : 2); i++) {
+            const Elements *at = operands[i]->at;
+            int own = axis - to->rank + at->rank;
+            if (own >= 0 && at->shape[own] != 1)
+                length = at->shape[own];
+        }
+        if (length != to->shape[axis])
+            return NULL; /* a result that is spread */
+    }
+    for (int i = 0; i < (b == NULL ? 1 : 2); i++) {
+        Operand *one = operands[i];
+        if (one->given == NULL && (!are_few(size_of(one->at)) || (overlap(to, one->at) == 2 && !copied(one, kind))))
+            return NULL;
+        if (!spread(one->at, to->rank, to->shape, by[1 + i]))
+            return NULL;
+    }
+    const char *second = b == NULL ? a->at->memory : b->at->memory;
+    if ((b != NULL && is_open(loops, kind, to->rank, to->shape, a->at->memory, second, by)) || tell(out) < 0)
+        return NULL;
+    memcpy(by[0], to->strides, sizeof(to->strides));
+    over(loops->of[kind], to->rank, to->shape, to->memory, a->at->memory, second, by);
+    return Py_NewRef(out);
+}
+
+PyObject *
+few_into(const Loops *loops, PyObject *x, PyObject *y, PyObject *out)
+{
+    Operand operands[2];
+    operands[0].copy = operands[1].copy = NULL;
+    if (is_watching() || !Py_IS_TYPE(out, arrays.type) || !taken(x, &operands[0]) || (y != NULL && !taken(y, &operands[1]))
+        || (y == NULL && operands[0].given != NULL) || is_seen_by_torch())
+        return left_to_python();
+    PyObject *found = into_out(loops, &operands[0], y == NULL ? NULL : &operands[1], out);
+    forget(operands, 2);
+    return found != NULL ? found : left_to_python();
+}
+
 static int
 put(PyObject *array, const Elements *to, Operand *given)
 {
@@ -268,9 +342,31 @@ few_written(PyObject *array, const Elements *to, PyObject *value)
 {
     Operand given;
     given.copy = NULL;
-    if (is_watching() || !can_be_written(to) || !taken(value, &given) || is_seen_by_torch())
+    if (to->kind == BOOL && (PyBool_Check(value) || value == bools[0] || value == bools[1])) {
+        given.given = NULL;
+        given.number.uint8 = value == Py_True || value == bools[1];
+        given.here = (Elements){.memory = (char *)&given.number, .kind = BOOL, .itemsize = 1, .rank = 0};
+        given.at = &given.here;
+        given.kind = BOOL;
+        if (is_watching() || !can_be_written(to) || is_seen_by_torch())
+            return 0;
+    }
+    else if (is_watching() || !can_be_written(to) || !taken(value, &given) || is_seen_by_torch())
         return 0;
     int done = put(array, to, &given);
     forget(&given, 1);
     return done;
+}
+
+/* `np.copyto(dst, src)` of arrays of one dtype: True where it is done. */
+PyObject *
+few_copyto(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    Elements here;
+    const Elements *to;
+    int done = count == 2 && Py_IS_TYPE(args[0], arrays.type) && Py_IS_TYPE(args[1], arrays.type)
+            && SLOT(args[0], arrays.of_dtype) == SLOT(args[1], arrays.of_dtype) && !is_traced() && can_write(args[0])
+            && elements_of(args[0], &here, &to) && few_written(args[0], to, args[1]);
+    left_to_python();
+    return PyErr_Occurred() ? NULL : PyBool_FromLong(done);
 }

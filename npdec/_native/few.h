@@ -28,4 +28,10 @@ int can_be_written(const Elements *to);
 int is_brought(Operand *operand, int kind);           /* a number is taken in the kind, an array copied */
 void forget(Operand *operands, int count);            /* at the end; before, `copy` of all is NULL */
 
+
+/* choice.c */
+Py_ssize_t indices_of(PyObject *key, Py_ssize_t size, Elements *here, const Elements **found);
+/* A value as elements of a kind: an array of `count` ones, or one for all; 0 where it is neither. */
+int is_for(Operand *value, int kind, Py_ssize_t count, const Elements *beside);
+
 #endif

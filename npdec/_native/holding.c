@@ -14,13 +14,23 @@ is_seen_by_torch(void)
     return !is_off(asked.functions) || !is_off(asked.is_transformed) || !is_off(asked.is_traced);
 }
 
+const int64 *
+shape_in_torch(PyObject *tensor, int *rank)
+{
+    Array array;
+    if (exchange->look_at(tensor, &array) != 0)
+        return NULL;
+    *rank = array.rank;
+    return (const int64 *)array.shape;
+}
+
 /* Where the elements of a plain tensor on the host lie, few or any number; 0 where they are none, or carry more. */
-static int
+int
 look_at_tensor(PyObject *tensor, PyObject *dtype, int is_any, Elements *found)
 {
     Array array;
     found->kind = kind_of_dtype(dtype);
-    if (found->kind < 0 || exchange->look_at(tensor, &array) != 0)
+    if (found->kind < 0 || exchange == NULL || exchange->look_at(tensor, &array) != 0)
         return 0;
     if (array.device != ON_HOST || array.rank > MOST_AXES || array.elements == NULL || array.offset
         || array.bits != (found->kind == BOOL ? 8 : 8 * SIZES[found->kind]) || array.lanes != 1)
@@ -140,10 +150,20 @@ hold_now(PyObject *array)
 }
 
 int
+may_hold(PyObject *array)
+{
+    PyObject *tensor = SLOT(array, arrays.of_tensor);
+    return SLOT(array, arrays.of_elements) != NULL
+        || (tensor != NULL && (Py_REFCNT(tensor) == 1 || SLOT(array, arrays.of_window) != NULL));
+}
+
+int
 hold(PyObject *array)
 {
     if (SLOT(array, arrays.of_elements) != NULL)
         return 1;
+    if (!may_hold(array))
+        return 0;
     int collects = PyGC_Disable(); /* that runs Python, which may take views */
     int is_held = hold_now(array);
     if (collects)

@@ -1,7 +1,8 @@
-/* Going through the elements of a vector, whose memory is looked at anew for each: what
+/* Going through the elements of a vector, or the rows of an array, whose memory is looked at anew for each: what
  * `npdec._array.element_iteration` says in Python. */
 #include "native.h"
 
+/* `tensor` is NULL where the array was lazy. */
 typedef struct {
     PyObject_HEAD
     PyObject *array, *tensor, *data_ptr;
@@ -30,6 +31,35 @@ make_iterator(PyTypeObject *type, PyObject *args, PyObject *keywords)
     self->data_ptr = data_ptr;
     self->elements = (Elements *)Py_NewRef(elements);
     return (PyObject *)self;
+}
+
+/* What goes through a lazy array, or one that can be; None where that is Python's. */
+PyObject *
+few_iterated(PyObject *module, PyObject *array)
+{
+    if (!Py_IS_TYPE(array, arrays.type) || is_traced() || !may_hold(array) || is_seen_by_torch() || !hold(array))
+        return or_none(left_to_python());
+    Elements *elements = (Elements *)SLOT(array, arrays.of_elements);
+    if (elements->rank == 0)
+        Py_RETURN_NONE;
+    Iterator *self = (Iterator *)iterator_type->tp_alloc(iterator_type, 0);
+    if (self != NULL) {
+        self->array = Py_NewRef(array);
+        self->elements = (Elements *)Py_NewRef(elements);
+    }
+    return (PyObject *)self;
+}
+
+/* The row of a lazy array. */
+static PyObject *
+row_at(const Iterator *self, Py_ssize_t at)
+{
+    const Elements *all = self->elements;
+    Elements row = {.memory = all->memory + at * all->strides[0], .kind = all->kind, .itemsize = all->itemsize,
+                    .rank = all->rank - 1};
+    memcpy(row.shape, all->shape + 1, sizeof(row.shape) - sizeof(*row.shape));
+    memcpy(row.strides, all->strides + 1, sizeof(row.strides) - sizeof(*row.strides));
+    return lazy_view(self->array, &row);
 }
 
 static void
@@ -65,7 +95,15 @@ next_element(Iterator *self)
     if (self->at >= elements->shape[0])
         return NULL;
     Py_ssize_t at = self->at++;
-    if (are_there(self))
+    if (self->tensor == NULL) {
+        if (SLOT(self->array, arrays.of_elements) == (PyObject *)elements && !is_in_mode()) {
+            if (elements->rank == 1)
+                return scalar_of(elements->kind, number_at(elements, elements->memory + at * elements->strides[0]));
+            if (!is_seen_by_torch())
+                return row_at(self, at);
+        }
+    }
+    else if (are_there(self))
         return scalar_of(elements->kind, number_at(elements, elements->memory + at * elements->strides[0]));
     if (PyErr_Occurred())
         return NULL;
@@ -77,4 +115,5 @@ next_element(Iterator *self)
 static PyType_Slot iterator_slots[] = {
     {Py_tp_new, make_iterator}, {Py_tp_dealloc, free_iterator}, {Py_tp_iter, PyObject_SelfIter},
     {Py_tp_iternext, next_element}, {0, NULL}};
+PyTypeObject *iterator_type;
 PyType_Spec iterator_spec = {"npdec._native._calls.Iterator", sizeof(Iterator), 0, Py_TPFLAGS_DEFAULT, iterator_slots};

@@ -126,9 +126,15 @@ PyObject *
 new_lazy(Elements *whole)
 {
     Py_ssize_t size = whole->itemsize;
-    whole->is_whole = 1;
     for (int axis = whole->rank; axis-- > 0; size *= whole->shape[axis])
         whole->strides[axis] = size;
+    return new_lazy_laid(whole, size);
+}
+
+PyObject *
+new_lazy_laid(Elements *whole, Py_ssize_t size)
+{
+    whole->is_whole = 1;
     struct block *block = new_block(sizeof(struct block) + ALIGNMENT + (size_t)size);
     struct memory *memory = block == NULL ? NULL : PyMem_Calloc(1, sizeof(struct memory));
     if (memory == NULL) {
@@ -238,12 +244,12 @@ is_ordinary(const struct memory *memory)
 }
 
 PyObject *
-read_tensor(PyObject *array, Reading *reading)
+read_tensor(PyObject *array, Reading *reading, int is_seen)
 {
     Elements *elements = (Elements *)SLOT(array, arrays.of_elements);
     PyObject *tensor;
     reading->memory = NULL;
-    if (elements == NULL || is_seen_by_torch())
+    if (elements == NULL || is_seen)
         return Py_XNewRef(tensor_of(array));
     struct memory *memory = elements->of;
     if (elements->is_whole) {

@@ -9,12 +9,6 @@
 #pragma GCC optimize("no-trapping-math", "no-math-errno") /* nobody asks for the flags: choices are no branches */
 #endif
 
-/* Of numbers that follow each other compilers compute several at once: more where the processor can. */
-#if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__)
-#define BY_PROCESSOR __attribute__((target_clones("avx2", "default")))
-#else
-#define BY_PROCESSOR
-#endif
 #define EACH(x_, y_, expression) \
     for (Py_ssize_t i = 0; i < count; i++) { \
         const In x = x_, y = y_; \
@@ -46,6 +40,33 @@
         } \
     }
 
+/* As LOOP, of what is seldom asked for, or takes as long for each number. */
+#define ONE_BY_ONE(name, in, out, expression) \
+    static void name(char *to, const char *a, const char *b, Py_ssize_t count, const Py_ssize_t *by) \
+    { \
+        for (; count > 0; count--, to += by[0], a += by[1], b += by[2]) { \
+            const in x = *(const in *)a, y = *(const in *)b; \
+            (void)x, (void)y; \
+            *(out *)to = expression; \
+        } \
+    }
+
+#define LOGICAL(type) \
+    LOOP(logical_and_##type, type, char, x && y) \
+    LOOP(logical_or_##type, type, char, x || y) \
+    LOOP(logical_xor_##type, type, char, !x != !y)
+
+static uint64
+divisor(uint64 x, uint64 y)
+{
+    while (y != 0) {
+        uint64 rest = x % y;
+        x = y;
+        y = rest;
+    }
+    return x;
+}
+
 /* Integers wrap around, which C leaves open of signed ones. */
 #define OF_INTEGERS(type, unsigned_) \
     LOOP(add_##type, type, type, (unsigned_)((uint64)x + (uint64)y)) \
@@ -62,6 +83,8 @@
     LOOP(square_##type, type, type, (unsigned_)((uint64)x * (uint64)x)) \
     LOOP(invert_##type, type, type, ~x) \
     LOOP(logical_not_##type, type, char, !x) \
+    ONE_BY_ONE(positive_##type, type, type, x) \
+    LOGICAL(type) \
     COMPARED(type)
 #define COMPARED(type) \
     LOOP(less_##type, type, char, x < y) \
@@ -70,17 +93,26 @@
     LOOP(greater_equal_##type, type, char, x >= y) \
     LOOP(equal_##type, type, char, x == y) \
     LOOP(not_equal_##type, type, char, x != y)
+#define BY_SIZE(type, sign, size, other) \
+    ONE_BY_ONE(sign_##type, type, type, sign) \
+    ONE_BY_ONE(bitwise_count_##type, type, uint8, (uint8)__builtin_popcountll(size)) \
+    ONE_BY_ONE(gcd_##type, type, type, (type)divisor(size, other))
 /* Quotients towards minus infinity; what is divided by zero is zero. */
 #define OF_SIGNED(type, unsigned_) \
     OF_INTEGERS(type, unsigned_) \
+    BY_SIZE(type, (x > 0) - (x < 0), (unsigned_)(x < 0 ? 0 - (uint64)x : (uint64)x), \
+            (unsigned_)(y < 0 ? 0 - (uint64)y : (uint64)y)) \
     LOOP(absolute_##type, type, type, x < 0 ? (unsigned_)(0 - (uint64)x) : (unsigned_)x) \
     LOOP(floor_divide_##type, type, type, \
          y == 0 ? 0 : y == -1 ? (type)(unsigned_)(0 - (uint64)x) : x / y - (x % y != 0 && (x < 0) != (y < 0))) \
+    ONE_BY_ONE(fmod_##type, type, type, y == 0 || y == -1 ? 0 : x % y) \
     LOOP(remainder_##type, type, type, y == 0 || y == -1 ? 0 : x % y + (x % y != 0 && (x < 0) != (y < 0) ? y : 0))
 #define OF_UNSIGNED(type) \
     OF_INTEGERS(type, type) \
+    BY_SIZE(type, x != 0, x, y) \
     LOOP(absolute_##type, type, type, x) \
     LOOP(floor_divide_##type, type, type, y == 0 ? 0 : x / y) \
+    ONE_BY_ONE(fmod_##type, type, type, y == 0 ? 0 : x % y) \
     LOOP(remainder_##type, type, type, y == 0 ? 0 : x % y)
 /* What is left of a division towards minus infinity, and its quotient, which may be one off where it is rounded up. */
 #define DIVIDED(type, f) \
@@ -127,6 +159,16 @@ DIVIDED(double, )
     LOOP(isinf_##type, type, char, fabs##f(x) == (type)INFINITY) \
     LOOP(isfinite_##type, type, char, fabs##f(x) < (type)INFINITY) \
     LOOP(logical_not_##type, type, char, !x) \
+    LOOP(fmax_##type, type, type, (x >= y) | (y != y) ? x : y) \
+    LOOP(fmin_##type, type, type, (x <= y) | (y != y) ? x : y) \
+    LOOP(rint_##type, type, type, rint##f(x)) \
+    LOOP(sign_##type, type, type, x != x ? x : (type)((x > 0) - (x < 0))) \
+    LOOP(positive_##type, type, type, x) \
+    LOOP(copysign_##type, type, type, copysign##f(x, y)) \
+    LOOP(signbit_##type, type, char, signbit(x) != 0) \
+    LOOP(heaviside_##type, type, type, x != x ? x : x == 0 ? y : (type)(x > 0)) \
+    ONE_BY_ONE(fmod_##type, type, type, fmod##f(x, y)) \
+    LOGICAL(type) \
     COMPARED(type)
 
 OF_SIGNED(int8, uint8)
@@ -162,6 +204,8 @@ LOOP(equal_bool, uint8, char, !x == !y)
     LOOP(subtract_##type, type, type, subtract_of_##type(x, y)) \
     LOOP(multiply_##type, type, type, multiply_of_##type(x, y)) \
     LOOP(negative_##type, type, type, negative_of_##type(x)) \
+    ONE_BY_ONE(positive_##type, type, type, x) \
+    ONE_BY_ONE(conjugate_##type, type, type, ((type){x.real, -x.imag})) \
     LOOP(equal_##type, type, char, x.real == y.real && x.imag == y.imag) \
     LOOP(not_equal_##type, type, char, x.real != y.real || x.imag != y.imag)
 OF_COMPLEX(complex64, float)
@@ -197,7 +241,7 @@ static const Loops LOOPS[] = {
     {"add", SAME, {[BOOL] = either, INTEGERS(add), FLOATS(add), COMPLEX(add)}},
     {"subtract", SAME, {INTEGERS(subtract), FLOATS(subtract), COMPLEX(subtract)}},
     {"multiply", SAME, {[BOOL] = both, INTEGERS(multiply), FLOATS(multiply), COMPLEX(multiply)}, {NULL, NULL}, 1},
-    {"divide", SAME, {FLOATS(divide)}},
+    {"divide", SAME, {FLOATS(divide)}, {NULL, NULL}, 0, 1},
     {"floor_divide", SAME, {INTEGERS(floor_divide), FLOATS(floor_divide)}},
     {"remainder", SAME, {INTEGERS(remainder), FLOATS(remainder)}},
     {"maximum", SAME, {[BOOL] = either, INTEGERS(maximum), FLOATS(maximum)}, {open_float, open_double}},
@@ -207,9 +251,9 @@ static const Loops LOOPS[] = {
     {"bitwise_xor", SAME, {[BOOL] = one, INTEGERS(bitwise_xor)}},
     {"left_shift", SAME, {INTEGERS(left_shift)}},
     {"right_shift", SAME, {INTEGERS(right_shift)}},
-    {"logical_and", BOOL, {[BOOL] = both}},
-    {"logical_or", BOOL, {[BOOL] = either}},
-    {"logical_xor", BOOL, {[BOOL] = one}},
+    {"logical_and", BOOL, {[BOOL] = both, INTEGERS(logical_and), FLOATS(logical_and)}},
+    {"logical_or", BOOL, {[BOOL] = either, INTEGERS(logical_or), FLOATS(logical_or)}},
+    {"logical_xor", BOOL, {[BOOL] = one, INTEGERS(logical_xor), FLOATS(logical_xor)}},
     {"less", BOOL, {[BOOL] = less_bool, INTEGERS(less), FLOATS(less)}},
     {"less_equal", BOOL, {[BOOL] = less_equal_bool, INTEGERS(less_equal), FLOATS(less_equal)}},
     {"greater", BOOL, {[BOOL] = greater_bool, INTEGERS(greater), FLOATS(greater)}},
@@ -226,6 +270,18 @@ static const Loops LOOPS[] = {
     {"trunc", SAME, {FLOATS(trunc)}},
     {"invert", SAME, {[BOOL] = neither, INTEGERS(invert)}},
     {"logical_not", BOOL, {[BOOL] = neither, INTEGERS(logical_not), FLOATS(logical_not)}},
+    {"fmod", SAME, {INTEGERS(fmod), FLOATS(fmod)}, {NULL, NULL}, 0, 0, 1 << 10},
+    {"fmax", SAME, {[BOOL] = either, INTEGERS(maximum), FLOATS(fmax)}, {open_float, open_double}},
+    {"fmin", SAME, {[BOOL] = both, INTEGERS(minimum), FLOATS(fmin)}, {open_float, open_double}},
+    {"gcd", SAME, {INTEGERS(gcd)}},
+    {"heaviside", SAME, {FLOATS(heaviside)}},
+    {"copysign", SAME, {FLOATS(copysign)}},
+    {"rint", SAME, {FLOATS(rint)}},
+    {"sign", SAME, {INTEGERS(sign), FLOATS(sign)}},
+    {"signbit", BOOL, {FLOATS(signbit)}},
+    {"positive", SAME, {INTEGERS(positive), FLOATS(positive), COMPLEX(positive)}},
+    {"conjugate", SAME, {INTEGERS(positive), FLOATS(positive), COMPLEX(conjugate)}},
+    {"bitwise_count", UINT8, {INTEGERS(bitwise_count)}},
     {"isnan", BOOL, {FLOATS(isnan)}},
     {"isinf", BOOL, {FLOATS(isinf)}},
     {"isfinite", BOOL, {FLOATS(isfinite)}},

@@ -75,6 +75,9 @@ static PyMethodDef methods[] = {
      "these))"},
     {"attach_few", attach_few, METH_VARARGS,
      "attach_few({letters of two dtypes: letter of what they promote to}, says in how many threads torch computes)"},
+    {"attach_products", attach_products, METH_O,
+     "attach_products(function of mul or div, a dtype's letter, arrays or by or of or scalars, and the bytes of operands, "
+     "which gives those of torch's result)"},
     {"settled", settled, METH_O, "Make the tensor of a lazy array, and of all over the same memory."},
     {"attach_creation", attach_creation, METH_O, "attach_creation(namespace with `used`)"},
     {"few_zeros", (PyCFunction)(void (*)(void))few_zeros, METH_FASTCALL, "np.zeros(shape, dtype), or None."},
@@ -84,8 +87,36 @@ static PyMethodDef methods[] = {
     {"few_ones_like", few_ones_like, METH_O, "np.ones_like(a), or None."},
     {"few_empty_like", few_empty_like, METH_O, "np.empty_like(prototype), or None."},
     {"few_copy", few_copy, METH_O, "np.copy(a), or None."},
+    {"few_flatten", few_flatten, METH_O, "a.flatten(), or None."},
+    {"few_astype", (PyCFunction)(void (*)(void))few_astype, METH_FASTCALL, "a.astype(dtype), or None."},
+    {"few_item", (PyCFunction)(void (*)(void))few_item, METH_FASTCALL, "a.item(), a.item(index), or None."},
+    {"few_fill", (PyCFunction)(void (*)(void))few_fill, METH_FASTCALL, "a.fill(number): if it is done."},
+    {"few_concatenate", (PyCFunction)(void (*)(void))few_concatenate, METH_FASTCALL,
+     "np.concatenate(arrays, axis), or None."},
+    {"few_stack", (PyCFunction)(void (*)(void))few_stack, METH_FASTCALL, "np.stack(arrays, axis), or None."},
+    {"few_hstack", few_hstack, METH_O, "np.hstack(arrays), or None."},
+    {"few_vstack", few_vstack, METH_O, "np.vstack(arrays), or None."},
+    {"few_reshape", (PyCFunction)(void (*)(void))few_reshape, METH_FASTCALL, "np.reshape(a, shape), or None."},
     {"few_where", (PyCFunction)(void (*)(void))few_where, METH_FASTCALL, "np.where(condition, x, y), or None."},
     {"few_at", (PyCFunction)(void (*)(void))few_at, METH_FASTCALL, "ufunc.at(a, indices, b), by name: if it is done."},
+    {"few_ravel", few_ravel, METH_O, "np.ravel(a), or None."},
+    {"few_reduced", (PyCFunction)(void (*)(void))few_reduced, METH_FASTCALL,
+     "A function, by name, of an array along an axis or None: a scalar or an array, or None."},
+    {"few_running", (PyCFunction)(void (*)(void))few_running, METH_FASTCALL,
+     "The running sums and so on, by name, of an array along an axis or None, or None."},
+    {"few_nonzero", few_nonzero, METH_O, "np.nonzero(a) of a vector or a table, or None."},
+    {"few_trace", few_trace, METH_O, "np.trace(a), or None."},
+    {"few_take_along_axis", (PyCFunction)(void (*)(void))few_take_along_axis, METH_FASTCALL,
+     "np.take_along_axis(a, indices, axis), or None."},
+    {"few_put_along_axis", (PyCFunction)(void (*)(void))few_put_along_axis, METH_FASTCALL,
+     "np.put_along_axis(a, indices, values, axis): if it is done."},
+    {"few_outer", (PyCFunction)(void (*)(void))few_outer, METH_FASTCALL,
+     "A ufunc, by name, of all pairs of two vectors, or None."},
+    {"few_searchsorted", (PyCFunction)(void (*)(void))few_searchsorted, METH_FASTCALL,
+     "np.searchsorted(a, v, side), or None."},
+    {"few_iterated", few_iterated, METH_O, "What goes through the elements or rows of an array, or None."},
+    {"few_array", (PyCFunction)(void (*)(void))few_array, METH_FASTCALL, "np.array(list, dtype), or None."},
+    {"few_copyto", (PyCFunction)(void (*)(void))few_copyto, METH_FASTCALL, "np.copyto(dst, src): if it is done."},
     {"few_max", few_max, METH_O, "The greatest of few numbers, or None."},
     {"few_min", few_min, METH_O, "The least of few numbers, or None."},
     {"few_arange", few_arange, METH_O, "np.arange(stop), or None."},
@@ -116,6 +147,8 @@ static int
 add_type(PyObject *module, const char *name, PyType_Spec *spec)
 {
     PyObject *type = PyType_FromSpec(spec);
+    if (type != NULL && spec == &iterator_spec)
+        Py_XSETREF(iterator_type, (PyTypeObject *)Py_NewRef(type));
     int failed = type == NULL ? -1 : PyModule_AddObjectRef(module, name, type);
     Py_XDECREF(type);
     return failed;

@@ -7,7 +7,7 @@
 #include <stddef.h>
 
 /* Counts the changes of what `attach_...` take, as `npdec/_native/__init__.py` does. */
-#define INTERFACE 7
+#define INTERFACE 8
 
 /* The dtypes that a Python number holds. */
 enum kind { BOOL, INT8, INT16, INT32, INT64, UINT8, UINT16, UINT32, UINT64, FLOAT16, FLOAT32, FLOAT64, COMPLEX64,
@@ -50,6 +50,8 @@ PyObject *scalar_from(PyObject *module, PyObject *tensor);
 PyObject *attach_scalars(PyObject *module, PyObject *args);
 
 /* operators.c */
+int stem_of(PyObject *function, int *reflected);      /* which operator a method is, by its name; -1 where it is none */
+PyObject *complex_operator(int stem, int reflected, PyObject *self, PyObject *other); /* NULL where it is Python's */
 PyObject *attach_operator(PyObject *module, PyObject *args);
 
 /* arrays.c */
@@ -69,6 +71,7 @@ extern struct words {                                 /* attributes of torch's t
 int is_true_of(PyObject *tensor, PyObject *word);     /* whether an attribute is True; 0 for an error, too */
 int is_true_by(PyObject *tensor, PyObject *word);     /* the same of a method */
 int is_followed(void);                                /* whether torch.func or a tangent follows; 1 for an error */
+int is_transformed(void);                             /* whether torch.func runs the code; 1 for an error */
 int is_in_mode(void);                                 /* whether a mode of torch looks at all that is computed */
 PyObject *array_of(PyObject *tensor, PyObject *dtype); /* a new array that has axes; steals the tensor */
 int join(PyObject *family, PyObject *array);          /* add it to those over one memory; 0, or -1 with an error */
@@ -121,6 +124,7 @@ PyObject *attach_windows(PyObject *module, PyObject *args);
 
 /* lazy.c */
 PyObject *new_lazy(Elements *whole);                  /* a lazy array of a shape and kind; the rest is filled in */
+PyObject *new_lazy_laid(Elements *whole, Py_ssize_t size); /* the same, with strides, of so many bytes */
 PyObject *lazy_view(PyObject *array, const Elements *part); /* of a lazy array */
 int settle(PyObject *array);                          /* make the tensors of a lazy array and all over its memory */
 PyObject *tensor_of(PyObject *array);                 /* borrowed, if it carries nothing; else NULL */
@@ -128,19 +132,30 @@ typedef struct {
     struct memory *memory;
     char *lent;
 } Reading;
-PyObject *read_tensor(PyObject *array, Reading *reading); /* the same, to be read only while a function of torch runs */
+/* The same, to be read only while a function of torch runs; `is_seen`: whether that follows. */
+PyObject *read_tensor(PyObject *array, Reading *reading, int is_seen);
 int has_read(Reading *reading, PyObject *result); /* 0 where the result looks at what was lent */
 int tell_of_write(PyObject *tensor);                  /* for autograd; 0, or -1 with an error */
 int is_off(PyObject *function);                       /* whether a call without arguments gives False, or 0 */
 int is_seen_by_torch(void);                           /* whether a mode, a transform or the profiler follows */
 int elements_of(PyObject *array, Elements *here, const Elements **found); /* where few lie; 0 where that is Python's */
 int hold(PyObject *array);                            /* make an array lazy that has a tensor for itself; 0 where not */
+int look_at_tensor(PyObject *tensor, PyObject *dtype, int is_any, Elements *found);
+int may_hold(PyObject *array);                        /* whether it may be; 0 where somebody else has its tensor */
+const int64 *shape_in_torch(PyObject *tensor, int *rank); /* NULL, maybe with an error, where torch does not say */
 void written(PyObject *array);                        /* says that a lazy array was */
 void free_elements(Elements *elements);
 PyObject *settled(PyObject *module, PyObject *array);
 int holds_alone(PyObject *tensor);                    /* whether nobody but an array holds it, or looks at its memory */
 PyObject *is_known(PyObject *module, PyObject *capsule);
 PyObject *attach_lazy(PyObject *module, PyObject *args);
+
+/* Of numbers that follow each other compilers compute several at once: more where the processor can. */
+#if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__)
+#define BY_PROCESSOR __attribute__((target_clones("avx2", "default")))
+#else
+#define BY_PROCESSOR
+#endif
 
 /* loops.c */
 #define SAME -1
@@ -151,6 +166,8 @@ typedef struct {
     Inner *of[KINDS];
     Inner *unless[2];                                 /* of floats and doubles: marks where torch decides, or NULL */
     int is_product;                                   /* 1: of complex numbers by real ones, of two torch decides */
+    int is_quotient;                                  /* 1: of integers it is computed in float64 */
+    Py_ssize_t most;                                  /* of more floats torch is sooner; 0 where that is never so */
 } Loops;
 const Loops *loops_of(const char *name);              /* NULL where there are none */
 
@@ -160,8 +177,11 @@ int are_few(Py_ssize_t size);                         /* so few elements that to
 PyObject *few_of_one(const Loops *loops, PyObject *x);
 PyObject *few_of_two(const Loops *loops, PyObject *x, PyObject *y, int is_turned);
 PyObject *few_of_scalars(const Loops *loops, PyObject *x, PyObject *y);
+PyObject *few_outer(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *few_where(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *few_in_place(const Loops *loops, PyObject *x, PyObject *y);
+PyObject *few_into(const Loops *loops, PyObject *x, PyObject *y, PyObject *out); /* y is NULL for a ufunc of one */
+PyObject *few_copyto(PyObject *module, PyObject *const *args, Py_ssize_t count);
 int few_written(PyObject *array, const Elements *to, PyObject *value); /* 1: it is done, 0: that is Python's */
 PyObject *attach_few(PyObject *module, PyObject *args);
 
@@ -174,15 +194,45 @@ PyObject *few_empty(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *few_zeros_like(PyObject *module, PyObject *array);
 PyObject *few_ones_like(PyObject *module, PyObject *array);
 PyObject *few_empty_like(PyObject *module, PyObject *array);
-PyObject *few_copy(PyObject *module, PyObject *array);
 PyObject *few_arange(PyObject *module, PyObject *stop);
 PyObject *few_max(PyObject *module, PyObject *array);
 PyObject *few_min(PyObject *module, PyObject *array);
 PyObject *attach_creation(PyObject *module, PyObject *namespace);
 
+/* The kind that is meant by a class of numbers, a dtype, its name, or None; -1, and maybe an error, for others. */
+int kind_meant(PyObject *dtype);
+int is_elsewhere(void);                               /* whether new arrays may be of another device */
+
+/* nesting.c */
+PyObject *few_array(PyObject *module, PyObject *const *args, Py_ssize_t count);
+
+/* copies.c */
+PyObject *few_copy(PyObject *module, PyObject *array);
+PyObject *few_flatten(PyObject *module, PyObject *array);
+PyObject *few_astype(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *few_item(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *few_fill(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *stacked(PyObject *items);                   /* a list of arrays of one dtype, along a new axis; or NULL */
+PyObject *few_concatenate(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *few_stack(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *few_hstack(PyObject *module, PyObject *items);
+PyObject *few_vstack(PyObject *module, PyObject *items);
+
+/* views.c */
+PyObject *few_reshape(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *few_ravel(PyObject *module, PyObject *array);
+
+/* reductions.c */
+PyObject *few_reduced(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *few_running(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *few_nonzero(PyObject *module, PyObject *array);
+PyObject *few_trace(PyObject *module, PyObject *array);
+
 /* choice.c */
 PyObject *few_chosen(PyObject *array, PyObject *key); /* what an array of indices or a mask chooses, or NULL */
 int few_put(PyObject *array, PyObject *key, PyObject *value); /* writes there: 1 where that is done, 0 where not */
+
+/* at.c */
 PyObject *few_at(PyObject *module, PyObject *const *args, Py_ssize_t count);
 
 /* decomposed.c, forms.c */
@@ -192,11 +242,27 @@ PyObject *attach_torch_function(PyObject *module, PyObject *args);
 extern PyType_Spec method_spec;
 PyObject *few_element(PyObject *module, PyObject *const *args, Py_ssize_t count);
 
+/* picking.c */
+int has_arrays(PyObject *key);                        /* whether it is a tuple with an array in it */
+PyObject *few_picked(PyObject *array, PyObject *key); /* what a tuple with arrays of indices in it chooses, or NULL */
+int few_put_picked(PyObject *array, PyObject *key, PyObject *value); /* 1 where that is done, 0 where not */
+PyObject *few_take_along_axis(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *few_put_along_axis(PyObject *module, PyObject *const *args, Py_ssize_t count);
+
+/* search.c */
+PyObject *few_searchsorted(PyObject *module, PyObject *const *args, Py_ssize_t count);
+
+/* products.c */
+PyObject *attach_products(PyObject *module, PyObject *function);
+
 /* parts.c */
+int sliced(PyObject *slice, Py_ssize_t size, Py_ssize_t *start, Py_ssize_t *step); /* its length, or -1 for Python */
 int part_by(const Elements *whole, PyObject *key, Elements *part); /* 1: a view, 2: an element, 0: that is Python's */
 
 /* iteration.c */
 extern PyType_Spec iterator_spec;
+extern PyTypeObject *iterator_type;
+PyObject *few_iterated(PyObject *module, PyObject *array);
 
 /* elements.c */
 /* One element, as C has it. In memory it may lie at any address: of what `np.frombuffer` looks at, at odd ones. */

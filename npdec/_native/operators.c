@@ -1,5 +1,5 @@
 /* Operators of scalars on the host: what `npdec._normalizer.number_operators` says in Python, for the same cases. */
-#include "native.h"
+#include "products.h"
 #include <float.h>
 #include <math.h>
 
@@ -129,6 +129,36 @@ is_real(PyObject *number)
     return PyFloat_CheckExact(number) || PyLong_CheckExact(number);
 }
 
+/* A product or quotient, as torch rounds it here; NULL where it says so itself. */
+static PyObject *
+rounded_by_torch(enum stem stem, int kind, Py_complex a, Py_complex b)
+{
+    Element x, y, found;
+    Elements one = {.kind = kind, .itemsize = SIZES[kind]};
+    if (stem == TRUEDIV && b.real == 0 && b.imag == 0)
+        return NULL;
+    if (kind == COMPLEX64) {
+        x = (Element){.complex64 = {(float)a.real, (float)a.imag}};
+        y = (Element){.complex64 = {(float)b.real, (float)b.imag}};
+    }
+    else {
+        x = (Element){.complex128 = {a.real, a.imag}};
+        y = (Element){.complex128 = {b.real, b.imag}};
+    }
+    if (!complex_of_two(kind, stem == TRUEDIV, (char *)&found, (char *)&x, (char *)&y))
+        return left_to_python();
+    return scalar_of(kind, number_at(&one, (char *)&found));
+}
+
+/* By the real parts, and where these are equal by the imaginary ones; NULL where one is NaN. */
+static PyObject *
+ordered(enum stem stem, Py_complex a, Py_complex b)
+{
+    if (a.real != a.real || a.imag != a.imag || b.real != b.real || b.imag != b.imag)
+        return NULL;
+    return a.real == b.real ? compared(stem, a.imag, b.imag) : compared(stem, a.real, b.real);
+}
+
 static PyObject *
 of_complex(enum stem stem, int kind, PyObject *x, PyObject *y)
 {
@@ -137,11 +167,15 @@ of_complex(enum stem stem, int kind, PyObject *x, PyObject *y)
         return NULL;
     if (stem == EQ || stem == NE)
         return Py_NewRef(bools[(a.real == b.real && a.imag == b.imag) == (stem == EQ)]);
-    if (stem > MUL || is_watching())
+    if (stem >= LT && stem <= GE)
+        return ordered(stem, a, b);
+    if (stem > TRUEDIV || is_watching())
         return NULL;
-    if (stem == MUL) { /* one of them is real: torch rounds other products otherwise */
+    if (stem == TRUEDIV)
+        return rounded_by_torch(stem, kind, a, b);
+    if (stem == MUL) {
         if (!is_real(x) && !is_real(y))
-            return NULL;
+            return rounded_by_torch(stem, kind, a, b);
         Py_complex product = {a.real * b.real - a.imag * b.imag, a.real * b.imag + a.imag * b.real};
         if (kind == COMPLEX64 && !(rounded(FLOAT32, &product.real) && rounded(FLOAT32, &product.imag)))
             return NULL;
@@ -270,6 +304,33 @@ static const vectorcallfunc ORDINARY[STEMS][2] = {{add, radd}, {sub, rsub}, {mul
     {floordiv, rfloordiv}, {mod, rmod}, {and_, rand_}, {or_, ror_}, {xor_, rxor_}, {lshift, rlshift},
     {rshift, rrshift}, {lt, NULL}, {le, NULL}, {gt, NULL}, {ge, NULL}, {eq, NULL}, {ne, NULL}, {pow_, NULL},
     {neg, NULL}, {pos, NULL}, {abs_, NULL}};
+
+int
+stem_of(PyObject *function, int *reflected)
+{
+    PyObject *name = PyObject_GetAttrString(function, "__name__");
+    const char *word = name == NULL || !PyUnicode_Check(name) ? NULL : PyUnicode_AsUTF8(name);
+    size_t length = word == NULL ? 0 : strlen(word);
+    int found = -1;
+    if (length > 4 && memcmp(word, "__", 2) == 0)
+        for (int turned_ = 0; turned_ < 2; turned_++)
+            for (int i = 0; i < STEMS; i++) {
+                size_t size = strlen(NAMES[i]);
+                if (found < 0 && length == size + 4 + (size_t)turned_ && (!turned_ || word[2] == 'r')
+                    && memcmp(word + 2 + turned_, NAMES[i], size) == 0) {
+                    found = i;
+                    *reflected = turned_;
+                }
+            }
+    Py_XDECREF(name);
+    return found;
+}
+
+PyObject *
+complex_operator(int stem, int reflected, PyObject *self, PyObject *other)
+{
+    return IS_COMPLEX(kind_of_type(Py_TYPE(self))) ? between(stem, self, other, reflected) : NULL;
+}
 
 PyObject *
 attach_operator(PyObject *module, PyObject *args)

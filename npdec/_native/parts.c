@@ -30,7 +30,7 @@ bound_of(PyObject *bound, Py_ssize_t *found)
     return *found != -1 || !PyErr_Occurred() || (PyErr_Clear(), 0);
 }
 
-static int
+int
 sliced(PyObject *item, Py_ssize_t size, Py_ssize_t *start, Py_ssize_t *step)
 {
     PySliceObject *slice = (PySliceObject *)item;

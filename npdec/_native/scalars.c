@@ -137,19 +137,35 @@ in_range(int kind, PyObject *number)
     return 1;
 }
 
+/* The number in a 0-d tensor on the host, and its kind; NULL, maybe with an error, where torch is to say it. */
+static PyObject *
+number_in(PyObject *tensor, int *kind)
+{
+    Elements here;
+    PyObject *dtype = PyObject_GetAttr(tensor, words.dtype);
+    *kind = dtype == NULL ? -1 : kind_of_dtype(dtype);
+    int is_plain = *kind >= 0 && !IS_COMPLEX(*kind) && look_at_tensor(tensor, dtype, 0, &here) && here.rank == 0;
+    Py_XDECREF(dtype);
+    return is_plain ? number_at(&here, here.memory) : NULL;
+}
+
 /* The scalar of a 0-d tensor that is nothing but a number on the host, else None: `npdec._array.wrap.wrap_scalar`. */
 PyObject *
 scalar_from(PyObject *module, PyObject *tensor)
 {
-    if (arrays.type == NULL || !Py_IS_TYPE(tensor, arrays.tensor) || !is_true_of(tensor, words.is_cpu)
-        || is_true_of(tensor, words.requires_grad) || is_in_mode() || is_followed())
+    int kind;
+    if (arrays.type == NULL || !Py_IS_TYPE(tensor, arrays.tensor) || is_in_mode())
         Py_RETURN_NONE;
-    PyObject *dtype = PyObject_GetAttr(tensor, words.dtype);
-    int kind = dtype == NULL ? -1 : kind_of_dtype(dtype);
-    Py_XDECREF(dtype);
-    if (kind < 0)
-        Py_RETURN_NONE;
-    PyObject *scalar = scalar_of(kind, PyObject_CallMethodNoArgs(tensor, words.item));
+    PyObject *number = number_in(tensor, &kind);
+    if (number == NULL) {
+        left_to_python();
+        if (PyErr_Occurred())
+            return NULL;
+        if (kind < 0 || !is_true_of(tensor, words.is_cpu) || is_true_of(tensor, words.requires_grad) || is_followed())
+            Py_RETURN_NONE;
+        number = PyObject_CallMethodNoArgs(tensor, words.item);
+    }
+    PyObject *scalar = scalar_of(kind, number);
     if (scalar != NULL && kind != BOOL)
         SLOT(scalar, scalars[kind].tensor) = Py_NewRef(tensor);
     return scalar;

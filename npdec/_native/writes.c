@@ -14,6 +14,12 @@ is_followed(void)
 }
 
 int
+is_transformed(void)
+{
+    return !is_off(transformed);
+}
+
+int
 is_free(PyObject *array)
 {
     PyObject *reason = SLOT(array, arrays.of_reason), *family = SLOT(array, arrays.of_family), *found = NULL;
@@ -134,12 +140,12 @@ write_part(PyObject *array, PyObject *key, PyObject *value)
 PyObject *
 attach_writes(PyObject *module, PyObject *args)
 {
-    PyObject *namespace, *is_transformed, *variable;
-    if (!PyArg_ParseTuple(args, "O!OO!:attach_writes", &PyDict_Type, &namespace, &is_transformed, &PyContextVar_Type,
+    PyObject *namespace, *whether, *variable;
+    if (!PyArg_ParseTuple(args, "O!OO!:attach_writes", &PyDict_Type, &namespace, &whether, &PyContextVar_Type,
                           &variable))
         return NULL;
     Py_XSETREF(tangents, Py_NewRef(namespace));
-    Py_XSETREF(transformed, Py_NewRef(is_transformed));
+    Py_XSETREF(transformed, Py_NewRef(whether));
     Py_XSETREF(transform, Py_NewRef(variable));
     Py_XSETREF(level, PyUnicode_InternFromString("_current_level"));
     Py_RETURN_NONE;

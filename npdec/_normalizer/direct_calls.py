@@ -22,6 +22,7 @@ from npdec._core.signatures import Parameter
 from npdec._core.tags import NoValue, Spec
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._dtypes.dtype import SCALARS
+from npdec._impl._promotion import RANGES
 from npdec._native import calls
 from npdec._normalizer.results import FROZEN, wrap_tuple
 from npdec._torch.functorch import is_transformed
@@ -32,7 +33,14 @@ __all__ = ["statements"]
 _Kind, _Tensor = inspect.Parameter, torch.Tensor
 # The functions that `npdec._native` computes of few numbers, or leaves to Python, and how many parameters it is given.
 _FEW = {"zeros": 2, "ones": 2, "empty": 2, "zeros_like": 1, "ones_like": 1, "empty_like": 1, "copy": 1, "arange": 1}
-_FEW |= {"where": 3, "max": 1, "min": 1}
+_FEW |= {"where": 3, "max": 1, "min": 1, "concatenate": 2, "stack": 2, "hstack": 1, "vstack": 1, "reshape": 2}
+_FEW |= {"ravel": 1, "nonzero": 1, "trace": 1, "take_along_axis": 3, "searchsorted": 3}
+_WRITTEN = {"put_along_axis": 4, "copyto": 2}  # which say whether they have
+# Those that it computes by name of an array, and along an axis.
+_REDUCED = frozenset({"any", "all", "count_nonzero", "argmax", "argmin", "sum", "prod"})
+_OF_INTEGERS = {"sum": frozenset(RANGES) | {torch.bool}, "prod": frozenset(RANGES)}
+_RUNNING = {"cumsum": "sum", "cumprod": "prod"}
+_PAIRED = {"outer": "multiply"}
 _REFUSALS = (RuntimeError, IndexError, TypeError, ValueError, OverflowError)
 
 
@@ -145,14 +153,29 @@ def statements(
 
 
 def _in_native(name: str, parameters: tuple[Parameter, ...], namespace: dict[str, Any]) -> list[str]:
-    if calls is None or name not in _FEW:
+    if calls is None or not any(name in table for table in (_FEW, _WRITTEN, _REDUCED, _RUNNING, _PAIRED)):
         return []
-    namespace |= {"_few": getattr(calls, f"few_{name}"), "_tracing": tracing}
-    given, others = parameters[: _FEW[name]], parameters[_FEW[name] :]
+    count = (_FEW | _WRITTEN).get(name, 2)
+    given, others = parameters[:count], parameters[count:]
+    words = [p.name for p in given]
+    if name in _FEW or name in _WRITTEN:
+        few = getattr(calls, f"few_{name}")
+    elif name in _PAIRED:
+        few, words = calls.few_outer, [repr(_PAIRED[name]), *words]
+    elif name in _REDUCED:
+        few, words = calls.few_reduced, [repr(name), *words]
+    else:
+        few, words = calls.few_running, [repr(_RUNNING[name]), *words]
+    namespace |= {"_few": few, "_tracing": tracing}
     tests = [*(f"{p.name} is {_default(p)}" for p in others), "not _tracing()"]
+    if name in _OF_INTEGERS:  # which is seen sooner here
+        namespace["_few_dtypes"] = _OF_INTEGERS[name]
+        tests.insert(0, f"type({given[0].name}) is _Array and {given[0].name}._d in _few_dtypes")
     namespace |= {f"_default_{p.name}": p.default for p in others}
-    call = f"_c = _few({', '.join(p.name for p in given)})"
-    return [f"if {' and '.join(tests)}:", *_indented([call, "if _c is not None: return _c"])]
+    call = f"_few({', '.join(words)})"
+    if name in _WRITTEN:
+        return [f"if {' and '.join([*tests, call])}: return None"]
+    return [f"if {' and '.join(tests)}:", *_indented([f"_c = {call}", "if _c is not None: return _c"])]
 
 
 def _in_few(find: Callable[[torch.Tensor], Any], dtype: torch.dtype | None) -> Callable[[Any], Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Iterable
 from types import FunctionType
 from typing import Any
@@ -95,6 +96,19 @@ def _attach_lazy() -> None:
     pairs = {a + b: kinds[_promotion.promote_types(d, e)] for d, a in kinds.items() for e, b in kinds.items()}
     calls.attach_few(pairs, torch.get_num_threads)
     calls.attach_creation(_devices)
+    calls.attach_products(_computed_by_torch)
+
+
+def _computed_by_torch(operator: str, letter: str, form: str, x: bytes, y: bytes) -> bytes:
+    """The bytes of what torch makes of complex numbers: two scalars, two arrays, or an array and a scalar beside it."""
+    dtype = torch.complex64 if letter == "F" else torch.complex128
+    a, b = (torch.frombuffer(bytearray(given), dtype=dtype) for given in (x, y))
+    if form in ("of", "scalars"):
+        a = a.reshape(())
+    if form in ("by", "scalars"):
+        b = b.reshape(())
+    found = torch.mul(a, b) if operator == "mul" else torch.div(a, b)
+    return ctypes.string_at(found.data_ptr(), found.nbytes)
 
 
 def _limits() -> dict[type, dict[torch.dtype, int]]:

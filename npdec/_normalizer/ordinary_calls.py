@@ -25,6 +25,7 @@ from npdec._impl._by_numpy import are_many, by_numpy_into
 from npdec._impl._promotion import RANGES
 from npdec._impl._storage import shares_memory
 from npdec._impl.dtypes_impl import WIDE_UNSIGNED
+from npdec._native import calls
 from npdec._torch.tracing import tracing
 
 __all__ = ["computed", "fits", "of_any_dtypes", "of_pairs", "of_two_dtypes", "wrapping", "written"]
@@ -138,6 +139,10 @@ def of_pairs(function: Any = None, A: Any = None, B: Any = None, *more: Any) -> 
     operands."""
     if more or type(A) is not wrap.ARRAY or type(B) is not wrap.ARRAY or A._d is not B._d or function.nin != 2:
         return None
+    if calls is not None and not tracing():
+        few = calls.few_outer(function.__name__, A, B)
+        if few is not None:
+            return few
     a, b = A._t, B._t
     if type(a) is not _Tensor or type(b) is not _Tensor or b.dim() != 1 or fp_state.watching or are_many(a):
         return None

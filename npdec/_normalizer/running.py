@@ -11,8 +11,9 @@ from npdec._array import fp_state, wrap
 from npdec._core.base import UfuncBase
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._impl import _util
+from npdec._native import calls
 from npdec._torch.functorch import is_transformed
-from npdec._torch.tracing import recording
+from npdec._torch.tracing import recording, tracing
 
 __all__ = ["along", "of_vector"]
 
@@ -21,7 +22,12 @@ def of_vector(function: Any = None, array: Any = None, *more: Any) -> Any:
     """Running sums, products and extremes of a vector by torch's own functions; None where there is more to look at."""
     if type(array) is not wrap.ARRAY or more or fp_state.watching or array._d not in _STEPWISE:
         return None
-    tensor, name = array._t, function.__name__
+    name = function.__name__
+    if calls is not None and name in _FOLDED and not tracing():
+        made = calls.few_running(_FOLDED[name], array, 0)
+        if made is not None:
+            return made
+    tensor = array._t
     if not _util.are_numbers(tensor) or tensor.dim() != 1:
         return None
     if name not in _RUNNING:
@@ -39,6 +45,7 @@ def of_vector(function: Any = None, array: Any = None, *more: Any) -> Any:
 
 
 _RUNNING = {"add": torch.cumsum, "multiply": torch.cumprod}
+_FOLDED = {"add": "sum", "multiply": "prod", "maximum": "maximum", "minimum": "minimum"}
 _FEW = 32  # elements that are all read sooner than one is chosen
 _EXTREMES = {"maximum": torch.cummax, "minimum": torch.cummin}
 _OF_CONDITIONS = {

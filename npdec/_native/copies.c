@@ -1,0 +1,323 @@
+/* Few elements in arrays of their own: copies, in another dtype too, and several arrays joined. */
+#include "few.h"
+
+#include <float.h>
+
+/* --- casts ---------------------------------------------------------------------------------------------------------- */
+
+/* Floats whose whole part is a number of an integer dtype: of others every processor makes what it likes. */
+#define WITHIN(type) \
+    BY_PROCESSOR static void within_##type(char *to, const char *a, const char *b, Py_ssize_t count, const Py_ssize_t *by) \
+    { \
+        const double low = ((const double *)b)[0], high = ((const double *)b)[1]; \
+        int beyond = 0; \
+        if (by[1] == sizeof(type)) \
+            for (Py_ssize_t i = 0; i < count; i++) { \
+                const double x = ((const type *)a)[i]; \
+                beyond |= !((x > low) & (x < high)); \
+            } \
+        else \
+            for (; count > 0; count--, a += by[1]) { \
+                const double x = *(const type *)a; \
+                beyond |= !((x > low) & (x < high)); \
+            } \
+        *to |= beyond; \
+    }
+WITHIN(float)
+WITHIN(double)
+#define WHOLE(from, to) \
+    static void whole_##from##_##to(char *put, const char *a, const char *b, Py_ssize_t count, const Py_ssize_t *by) \
+    { \
+        (void)b; \
+        if (by[0] == sizeof(to) && by[1] == sizeof(from)) \
+            for (Py_ssize_t i = 0; i < count; i++) \
+                ((to *)put)[i] = (to)((const from *)a)[i]; \
+        else \
+            for (; count > 0; count--, put += by[0], a += by[1]) \
+                *(to *)put = (to)*(const from *)a; \
+    }
+#define TRUTH(from, expression) \
+    static void truth_of_##from(char *put, const char *a, const char *b, Py_ssize_t count, const Py_ssize_t *by) \
+    { \
+        (void)b; \
+        for (; count > 0; count--, put += by[0], a += by[1]) { \
+            const from x = *(const from *)a; \
+            *put = expression; \
+        } \
+    }
+#define ALL_WHOLE(from) \
+    WHOLE(from, int8) WHOLE(from, int16) WHOLE(from, int32) WHOLE(from, int64) WHOLE(from, uint8) WHOLE(from, uint16) \
+    WHOLE(from, uint32) WHOLE(from, uint64)
+ALL_WHOLE(float)
+ALL_WHOLE(double)
+TRUTH(uint8, x != 0)
+TRUTH(uint16, x != 0)
+TRUTH(uint32, x != 0)
+TRUTH(uint64, x != 0)
+TRUTH(float, x != 0)
+TRUTH(double, x != 0)
+#define TO_WHOLE(from) \
+    {[INT8] = whole_##from##_int8, [INT16] = whole_##from##_int16, [INT32] = whole_##from##_int32, \
+     [INT64] = whole_##from##_int64, [UINT8] = whole_##from##_uint8, [UINT16] = whole_##from##_uint16, \
+     [UINT32] = whole_##from##_uint32, [UINT64] = whole_##from##_uint64}
+static Inner *const whole[2][KINDS] = {TO_WHOLE(float), TO_WHOLE(double)};
+static const double BOUNDS[KINDS][2] = {
+    [INT8] = {-129, 128}, [INT16] = {-32769, 32768}, [INT32] = {-2147483649.0, 2147483648.0},
+    [INT64] = {-0x1p63 - 2048, 0x1p63}, [UINT8] = {-1, 256}, [UINT16] = {-1, 65536}, [UINT32] = {-1, 4294967296.0},
+    [UINT64] = {-1, 0x1p64}};
+
+/* What writes all of these elements in another kind as torch does; NULL where that is not sure. */
+static Inner *
+cast_for(const Elements *of, int kind)
+{
+    if (kind == BOOL && of->kind != BOOL) {
+        if (IS_REAL(of->kind))
+            return of->kind == FLOAT64 ? truth_of_double : of->kind == FLOAT32 ? truth_of_float : NULL;
+        return IS_COMPLEX(of->kind) ? NULL : of->itemsize == 1 ? truth_of_uint8 : of->itemsize == 2 ? truth_of_uint16
+             : of->itemsize == 4 ? truth_of_uint32 : truth_of_uint64;
+    }
+    if (IS_WHOLE(kind) && (of->kind == FLOAT32 || of->kind == FLOAT64)) {
+        Py_ssize_t by[3][MOST_AXES] = {{0}};
+        char beyond = 0;
+        memcpy(by[1], of->strides, sizeof(of->strides));
+        over(of->kind == FLOAT64 ? within_double : within_float, of->rank, of->shape, &beyond, of->memory,
+             (const char *)BOUNDS[kind], by);
+        return beyond ? NULL : whole[of->kind == FLOAT64][kind];
+    }
+    return cast_of(of->kind, kind);
+}
+
+/* --- copies --------------------------------------------------------------------------------------------------------- */
+
+/* Write elements to where a part of a result lies. */
+static void
+write_to(char *to, const Py_ssize_t *strides, const Elements *of, Inner *cast)
+{
+    Py_ssize_t by[3][MOST_AXES] = {{0}};
+    memcpy(by[0], strides, sizeof(by[0]));
+    memcpy(by[1], of->strides, sizeof(by[1]));
+    over(cast, of->rank, of->shape, to, of->memory, of->memory, by);
+}
+
+#define MOST_COPIED ((Py_ssize_t)1 << 16) /* more torch copies as soon */
+
+/* Few elements of an array that has axes, and no axis of equal rows: where torch puts those, it says. */
+static int
+looked_at(PyObject *array, Elements *here, const Elements **of)
+{
+    if (!Py_IS_TYPE(array, arrays.type) || !elements_of(array, here, of) || (*of)->rank == 0)
+        return 0;
+    for (int axis = 0; axis < (*of)->rank; axis++)
+        if ((*of)->strides[axis] == 0 && (*of)->shape[axis] > 1)
+            return 0;
+    Py_ssize_t size = size_of(*of);
+    return size > 0 && size <= MOST_COPIED && are_few(size);
+}
+
+/* A copy of few elements in a kind, -1 for theirs; in one axis, or in those that they have. */
+static PyObject *
+copied_as(PyObject *array, int kind, int is_flat)
+{
+    Elements here, made;
+    const Elements *of;
+    if (is_traced() || !looked_at(array, &here, &of) || (!is_flat && !is_in_order(of)) || is_seen_by_torch())
+        return NULL;
+    made.kind = kind < 0 ? of->kind : kind;
+    Inner *cast = cast_for(of, made.kind);
+    if (cast == NULL)
+        return NULL;
+    made.itemsize = SIZES[made.kind];
+    made.rank = is_flat ? 1 : of->rank;
+    memcpy(made.shape, of->shape, sizeof(made.shape));
+    if (is_flat)
+        made.shape[0] = size_of(of);
+    PyObject *copy = new_lazy(&made);
+    if (copy == NULL)
+        return NULL;
+    Py_ssize_t strides[MOST_AXES] = {0}, size = made.itemsize;
+    for (int axis = of->rank; axis-- > 0; size *= of->shape[axis])
+        strides[axis] = size;
+    write_to(made.memory, strides, of, cast);
+    return copy;
+}
+
+PyObject *
+few_copy(PyObject *module, PyObject *array)
+{
+    PyObject *copy = copied_as(array, -1, 0);
+    return or_none(copy == NULL ? left_to_python() : copy);
+}
+
+PyObject *
+few_flatten(PyObject *module, PyObject *array)
+{
+    PyObject *copy = copied_as(array, -1, 1);
+    return or_none(copy == NULL ? left_to_python() : copy);
+}
+
+/* `a.astype(dtype)`: not to be called where floating-point errors are looked for. */
+PyObject *
+few_astype(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    int kind = count != 2 || is_watching() ? -1 : kind_meant(args[1]);
+    PyObject *copy = kind < 0 || args[1] == Py_None ? NULL : copied_as(args[0], kind, 0);
+    return or_none(copy == NULL ? left_to_python() : copy);
+}
+
+/* --- elements ------------------------------------------------------------------------------------------------------- */
+
+/* `a.item()`, and with an index that counts elements row by row. */
+PyObject *
+few_item(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    Elements here;
+    const Elements *of;
+    Py_ssize_t at = 0;
+    if ((count == 2 && (!PyLong_CheckExact(args[1]) || !as_index(args[1], &at))) || is_traced()
+        || !Py_IS_TYPE(args[0], arrays.type) || !elements_of(args[0], &here, &of) || is_in_mode())
+        return or_none(left_to_python());
+    Py_ssize_t size = size_of(of);
+    at += at < 0 ? size : 0;
+    if (at < 0 || at >= size || (count == 1 && size != 1))
+        return Py_NewRef(Py_None);
+    const char *place = of->memory;
+    for (int axis = of->rank; axis-- > 0; at /= of->shape[axis])
+        place += at % of->shape[axis] * of->strides[axis];
+    return number_at(of, place);
+}
+
+/* `a.fill(number)`: True where it is done. */
+PyObject *
+few_fill(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    int is_number = count == 2 && (PyFloat_CheckExact(args[1]) || PyLong_CheckExact(args[1]));
+    if (!is_number || is_traced() || is_seen_by_torch() || !can_write(args[0]) || !hold(args[0])) {
+        left_to_python();
+        return PyErr_Occurred() ? NULL : Py_NewRef(Py_False);
+    }
+    int done = few_written(args[0], (const Elements *)SLOT(args[0], arrays.of_elements), args[1]);
+    left_to_python();
+    return PyErr_Occurred() ? NULL : PyBool_FromLong(done);
+}
+
+/* --- joined --------------------------------------------------------------------------------------------------------- */
+
+#define MOST_JOINED 32
+
+/* Arrays of one dtype, joined along an axis that they have or, `is_stacked`, along a new one; vectors may stand for rows
+ * of tables. */
+static PyObject *
+joined(PyObject *items, long axis, int is_stacked, int has_rows)
+{
+    Elements here[MOST_JOINED], made;
+    const Elements *of[MOST_JOINED];
+    int many = PyTuple_CheckExact(items);
+    Py_ssize_t count = many ? PyTuple_GET_SIZE(items) : PyList_CheckExact(items) ? PyList_GET_SIZE(items) : 0, long_ = 0;
+    if (count == 0 || count > MOST_JOINED || is_traced() || is_seen_by_torch())
+        return NULL;
+    PyObject *first = many ? PyTuple_GET_ITEM(items, 0) : PyList_GET_ITEM(items, 0);
+    for (Py_ssize_t i = 0; i < count; i++) {
+        PyObject *item = many ? PyTuple_GET_ITEM(items, i) : PyList_GET_ITEM(items, i);
+        if (!Py_IS_TYPE(item, arrays.type) || SLOT(item, arrays.of_dtype) != SLOT(first, arrays.of_dtype))
+            return NULL;
+    }
+    for (Py_ssize_t i = 0; i < count; i++) {
+        PyObject *item = many ? PyTuple_GET_ITEM(items, i) : PyList_GET_ITEM(items, i);
+        if (!looked_at(item, &here[i], &of[i]) || !is_in_order(of[i]))
+            return NULL;
+        if (has_rows && of[i]->rank == 1) {
+            const Elements *row = of[i];
+            here[i] = (Elements){.memory = row->memory, .kind = row->kind, .itemsize = row->itemsize, .rank = 2,
+                                 .shape = {1, row->shape[0]}, .strides = {0, row->strides[0]}};
+            of[i] = &here[i];
+        }
+        if (of[i]->kind != of[0]->kind || of[i]->rank != of[0]->rank)
+            return NULL;
+    }
+    int rank = of[0]->rank + is_stacked;
+    axis += axis < 0 ? rank : 0;
+    if (axis < 0 || axis >= rank || rank > MOST_AXES)
+        return NULL;
+    for (Py_ssize_t i = 0; i < count; i++) {
+        for (int other = 0; other < of[0]->rank; other++)
+            if ((is_stacked || other != axis) && of[i]->shape[other] != of[0]->shape[other])
+                return NULL;
+        long_ += is_stacked ? 1 : of[i]->shape[axis];
+    }
+    made.kind = of[0]->kind;
+    made.itemsize = of[0]->itemsize;
+    made.rank = rank;
+    Py_ssize_t size = 1;
+    for (int to = 0; to < rank; to++) {
+        made.shape[to] = to == axis ? long_ : of[0]->shape[to - (is_stacked && to > axis)];
+        size = product(size, made.shape[to]);
+    }
+    PyObject *result = are_few(size) ? new_lazy(&made) : NULL;
+    if (result == NULL)
+        return NULL;
+    Py_ssize_t strides[MOST_AXES] = {0};
+    for (int to = 0, from = 0; to < rank; to++)
+        if (!is_stacked || to != axis)
+            strides[from++] = made.strides[to];
+    char *place = made.memory;
+    for (Py_ssize_t i = 0; i < count; i++) {
+        write_to(place, strides, of[i], cast_of(made.kind, made.kind));
+        place += made.strides[axis] * (is_stacked ? 1 : of[i]->shape[axis]);
+    }
+    return result;
+}
+
+PyObject *
+stacked(PyObject *items)
+{
+    return joined(items, 0, 1, 0);
+}
+
+static PyObject *
+joined_by(PyObject *const *args, Py_ssize_t count, int is_stacked)
+{
+    PyObject *found = NULL;
+    if (count == 2 && PyLong_CheckExact(args[1])) {
+        long axis = PyLong_AsLong(args[1]);
+        found = PyErr_Occurred() ? NULL : joined(args[0], axis, is_stacked, 0);
+    }
+    return or_none(found == NULL ? left_to_python() : found);
+}
+
+PyObject *
+few_concatenate(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    return joined_by(args, count, 0);
+}
+
+PyObject *
+few_stack(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    return joined_by(args, count, 1);
+}
+
+/* The rank of the first of several arrays, -1 where there is none. */
+static int
+rank_in(PyObject *items)
+{
+    PyObject *first = PyList_CheckExact(items) && PyList_GET_SIZE(items) ? PyList_GET_ITEM(items, 0)
+                    : PyTuple_CheckExact(items) && PyTuple_GET_SIZE(items) ? PyTuple_GET_ITEM(items, 0) : NULL;
+    Elements here;
+    const Elements *of;
+    return first != NULL && Py_IS_TYPE(first, arrays.type) && elements_of(first, &here, &of) ? of->rank : -1;
+}
+
+PyObject *
+few_hstack(PyObject *module, PyObject *items)
+{
+    int rank = rank_in(items);
+    PyObject *found = rank < 1 ? NULL : joined(items, rank > 1, 0, 0);
+    return or_none(found == NULL ? left_to_python() : found);
+}
+
+PyObject *
+few_vstack(PyObject *module, PyObject *items)
+{
+    PyObject *found = joined(items, 0, 0, 1);
+    return or_none(found == NULL ? left_to_python() : found);
+}
