@@ -18,7 +18,7 @@ import torch
 
 __all__ = ["calls"]
 
-_INTERFACE = 6
+_INTERFACE = 7
 calls: Any = None
 if not os.environ.get("NPDEC_PURE_PYTHON"):
     with contextlib.suppress(ImportError):  # it is not built, or for another Python

@@ -90,6 +90,14 @@ static PyMethodDef methods[] = {
     {"few_min", few_min, METH_O, "The least of few numbers, or None."},
     {"few_arange", few_arange, METH_O, "np.arange(stop), or None."},
     {"references", references, METH_O, "The references to a tensor that is given in a tuple."},
+    {"secants", (PyCFunction)(void (*)(void))secants, METH_FASTCALL,
+     "secants(x, r, f(x), f(r), to, flags, kept), of tensors: what is said of them, or None."},
+    {"places_of_nan", (PyCFunction)(void (*)(void))places_of_nan, METH_FASTCALL,
+     "places_of_nan(x, to), of tensors: whether it is done."},
+    {"normal_rows", (PyCFunction)(void (*)(void))normal_rows, METH_FASTCALL,
+     "normal_rows(x, r, numbers, m, floor, centred), of tensors: whether it is done."},
+    {"normal_back", (PyCFunction)(void (*)(void))normal_back, METH_FASTCALL,
+     "normal_back(x, r, numbers, gradients, weight or None, step, centred, to), of tensors: whether it is done."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -17,6 +17,7 @@ from npdec._law import law, ordinary_reverse
 from npdec._law.ordinary import FACTORS, has_elements
 from npdec._rules.by_formula import own_numbers, value_of
 from npdec._rules.normalisation import Function, Layer, normalise
+from npdec._rules.normalisation_reverse import form, of_groups, of_shape
 from npdec._rules.rule import rule
 
 
@@ -25,7 +26,10 @@ def _flat(shape: tuple[int, ...]) -> tuple[Function, Function]:
     return lambda t, lead: t.flatten(t.ndim - len(shape)), lambda t, lead: t.unflatten(-1, shape)
 
 
-@rule(F.layer_norm, torch.layer_norm, along=axes_of_shape)
+_BY_SHAPE = "input normalized_shape weight bias eps cudnn_enable".split()
+
+
+@rule(F.layer_norm, torch.layer_norm, along=axes_of_shape, short=form(_BY_SHAPE, of_shape(centred=True)))
 def _layer_norm(
     func: Function,
     x: Any,
@@ -45,7 +49,10 @@ def _layer_norm(
     return normalise(layer, x, weight, bias)
 
 
-@rule(F.rms_norm, torch.rms_norm, along=axes_of_shape)
+_BY_MEAN_SQUARE = "input normalized_shape weight eps".split()
+
+
+@rule(F.rms_norm, torch.rms_norm, along=axes_of_shape, short=form(_BY_MEAN_SQUARE, of_shape(centred=False)))
 def _rms_norm(func: Function, x: Any, normalized_shape: Any, weight: Any = None, eps: float | None = None) -> Any:
     if x.is_complex():  # torch's mean square of complex numbers is no length
         return law.quadrature(Call(func, None, (x, normalized_shape, weight, eps), {}))
@@ -60,7 +67,10 @@ def _rms_norm(func: Function, x: Any, normalized_shape: Any, weight: Any = None,
     return normalise(layer, x, weight, None)
 
 
-@rule(F.group_norm, torch.group_norm)
+_BY_GROUP = "input num_groups weight bias eps cudnn_enabled".split()
+
+
+@rule(F.group_norm, torch.group_norm, short=form(_BY_GROUP, of_groups))
 def _group_norm(
     func: Function,
     x: Any,
