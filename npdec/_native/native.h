@@ -222,6 +222,11 @@ PyObject *places_of_nan(PyObject *module, PyObject *const *args, Py_ssize_t coun
 PyObject *normal_rows(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *normal_back(PyObject *module, PyObject *const *args, Py_ssize_t count);
 
+/* pools.c */
+PyObject *pool_leaders(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *pool_shares(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *pool_back(PyObject *module, PyObject *const *args, Py_ssize_t count);
+
 /* module.c */
 Py_ssize_t offset_of(PyObject *member);               /* where a slot lies in an instance, or -1 with TypeError */
 int stand_before(PyObject *function, vectorcallfunc ordinary); /* 0, or -1 with TypeError */
