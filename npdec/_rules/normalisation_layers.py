@@ -10,7 +10,6 @@ import torch.nn.functional as F
 
 from npdec._decomposed.axes import axes_of_shape, narrowed
 from npdec._decomposed.call import Call
-from npdec._decomposed.reverse_graph import stand_in
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._impl._util import working_dtype
 from npdec._law import law, ordinary_reverse
@@ -122,10 +121,9 @@ def _by_given_statistics(func: Function, args: Sequence[Any], options: dict[str,
         if constant.is_inference():
             return NotImplemented
         named[name] = constant.detach()
-    on_graph = func(stand_in(x.value, x.components), **named)
-    residual = func(narrowed(x.residual, 1), **named).expand(on_graph.shape)
-    component = torch.sub(on_graph, residual).unsqueeze(0)
-    return ordinary_reverse.made_of(on_graph.detach(), residual, component, x)
+    carrier = func(ordinary_reverse.on_graph_of(x), **named)
+    residual = func(narrowed(x.residual, 1), **named).expand(carrier.shape)
+    return ordinary_reverse.on_graph(carrier.detach(), residual, carrier, x)
 
 
 @rule(F.batch_norm, short=_by_given_statistics)

@@ -10,11 +10,10 @@ from typing import Any, NamedTuple
 import torch
 
 from npdec._decomposed.axes import narrowed, row_by_row
-from npdec._decomposed.reverse_graph import by_vjp
 from npdec._decomposed.settings import current as settings
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._law.ordinary import FACTORS, has_elements
-from npdec._law.ordinary_reverse import is_ordinary, made_of
+from npdec._law.ordinary_reverse import derived, is_ordinary
 from npdec._native import calls
 from npdec._rules.normalisation import deepest
 
@@ -61,8 +60,7 @@ def form(names: Sequence[str], rows_of: Callable[[torch.Tensor, dict[str, Any]],
         named.pop("input")
         value = func(x.value, **named)
         residual = row_by_row(lambda row: func(row, **named), x.residual, rows.leading)
-        made = by_vjp(value, residual, x.components, found[0], held=found[1])
-        return made_of(value, residual, made, x)
+        return derived(x, value, residual, *found)
 
     return ordinary
 

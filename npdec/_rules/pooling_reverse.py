@@ -9,8 +9,7 @@ from typing import Any
 import torch
 
 from npdec._decomposed.axes import narrowed
-from npdec._decomposed.reverse_graph import by_vjp
-from npdec._law.ordinary_reverse import is_ordinary, made_of
+from npdec._law.ordinary_reverse import derived, is_ordinary
 from npdec._native import calls
 from npdec._torch.tracing import name_of
 
@@ -48,8 +47,7 @@ def max_pool(func: Function, args: Sequence[Any], options: dict[str, Any] | None
     if several and not calls.pool_shares(x.value, row, leaders, shares, settings):
         return NotImplemented
     residual = func(row, **named).expand(shape)
-    found = _Back(x.value.shape, leaders, shares, settings)
-    return made_of(value, residual, by_vjp(value, residual, x.components, found), x)
+    return derived(x, value, residual, _Back(x.value.shape, leaders, shares, settings))
 
 
 def _settings(named: dict[str, Any], count: int) -> tuple[int, ...] | None:
