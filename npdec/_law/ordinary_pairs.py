@@ -23,7 +23,7 @@ from npdec._decomposed.tensor import DecomposedTensor, Labels, merged, placed
 from npdec._impl.slopes_impl import rates_of_power
 from npdec._law import ordinary, reverse_pairs
 from npdec._law.means_of_few import means_of_few, means_of_number, slope_beside
-from npdec._law.of_few import listed, tensor_of, vector
+from npdec._law.of_few import listed, repeated, tensor_of, vector
 from npdec._law.ordinary import FACTORS, FEW, built, has_elements, is_moderate, is_ordinary, made_of, rows_of
 from npdec._law.ordinary_numbers import constant_beside, ends_of_two, is_number, sum_of_two
 from npdec._torch.tracing import name_of
@@ -239,8 +239,9 @@ def by_means(mean: Function | None, rates: Function | None, of_one: ordinary.For
 def _by_means(mean: Function | None, key: Any, of_one: ordinary.Form, func: Function, args: Sequence[Any]) -> Any:
     if len(args) != 2 or not type(args[0]) is type(args[1]) is DecomposedTensor:
         x = args[0] if type(args[0]) is DecomposedTensor else args[-1]
-        alone = len(args) == 2 and type(x) is DecomposedTensor and not x.value.ndim
-        made = _beside_constant(key, func, *args) if alone else NotImplemented
+        alone = len(args) == 2 and type(x) is DecomposedTensor
+        beside = _few_beside_constants if alone and x.value.ndim else _beside_constant
+        made = beside(key, func, *args) if alone else NotImplemented
         return of_one(func, args) if made is NotImplemented else made
     here = settings.get()
     if here.rule != "affine":
@@ -317,6 +318,32 @@ def _beside_constant(key: Any, func: Function, a: Any, b: Any) -> Any:
     if slope is None:
         return NotImplemented
     return built(after, before, vector([c * slope for c in components.tolist()], dtype), x.labels)
+
+
+def _few_beside_constants(key: Any, func: Function, a: Any, b: Any) -> Any:
+    """The same of a few numbers beside as many constants, or one."""
+    swapped = type(b) is DecomposedTensor
+    x, other = (b, a) if swapped else (a, b)
+    if not is_ordinary(x) or settings.get().rule != "affine":
+        return NotImplemented
+    value, residual = x.value, x.residual
+    if not 0 < value.numel() <= HANDFUL or not value.is_cpu or value.requires_grad or residual.requires_grad:
+        return NotImplemented
+    beside = type(other) is float or type(other) is int or (type(other) is torch.Tensor and other.dtype is value.dtype)
+    numbers = repeated(other, value) if beside and not x.components.requires_grad else None
+    if numbers is None:
+        return NotImplemented
+    after, before = (func(a, value), func(a, residual)) if swapped else (func(value, b), func(residual, b))
+    if after.dtype is not value.dtype or after.shape != value.shape:
+        return NotImplemented
+    ends = listed(value), listed(residual), numbers, listed(after), listed(before)
+    slopes: list[float] = []
+    for u, w, number, fx, fr in zip(*ends, strict=True):
+        slope = slope_beside(key, u, w, number, swapped, fx, fr, value.dtype)
+        if slope is None:
+            return NotImplemented
+        slopes.append(slope)
+    return built(after, before, x.components * tensor_of(slopes, value), x.labels)
 
 
 def _has_graph(pair: Pair) -> bool:

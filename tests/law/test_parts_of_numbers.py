@@ -27,28 +27,68 @@ def told(function: Callable[[Any], Any], x: Any) -> tuple[Any, list[str]]:
     return made if isinstance(made, tuple) else (made,), [str(one.message) for one in caught]
 
 
+MANY = 70  # elements, of which none are taken apart on the host
+
+
+def ends_of(at: float, start: float, dtype: Any) -> tuple[Any, Any, Any]:
+    """A number, an array of it alone, and one of it many times, under one label."""
+    many = np.full(MANY, at, dtype=dtype), np.full(MANY, start, dtype=dtype)
+    groups = np.zeros(MANY, dtype=np.int64)
+    x = np.decompose(many[0][:1], baseline=many[1][:1])
+    return x[0], x, np.decompose(many[0], baseline=many[1], groups=groups)
+
+
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_numbers_are_taken_apart_as_arrays_are(name: str, dtype: Any):
+def test_numbers_are_taken_apart_as_many_are(name: str, dtype: Any):
     function = FUNCTIONS[name]
     for at in ENDS:
         for start in ENDS:
-            x = np.decompose(np.array([at, 1.0], dtype=dtype), baseline=np.array([start, 1.0], dtype=dtype))
-            alone, said = told(function, x[0])
-            beside, also = told(function, x[:1])
+            number, few, many = ends_of(at, start, dtype)
+            alone, said = told(function, number)
+            row, _ = told(function, few)
+            beside, also = told(function, many)
             plain = told(function, np.array(at, dtype=dtype)[()])[0]
             assert bool(said) == bool(also), (at, start)
-            for one, other, number in zip(alone, beside, plain, strict=True):
-                assert one.dtype == other.dtype
-                assert np.signbit(one.value) == np.signbit(number)
-                assert one.value == other.value[0] == number
-                assert one.residual == other.residual[0]
-                assert one.components.dtype == other.components.dtype
-                torch.testing.assert_close(
-                    torch.as_tensor(one.components), torch.as_tensor(other.components[:, 0]), rtol=1e-6, atol=1e-12
+            for one, its, other, wanted in zip(alone, row, beside, plain, strict=True):
+                for found in (one, its[0], other[0]):
+                    assert found.dtype == wanted.dtype
+                    assert np.signbit(found.value) == np.signbit(wanted)
+                    assert found.value == wanted
+                    assert found.residual == other.residual[0]
+                    assert found.dtype.kind == "i" or found.components.dtype == other.components.dtype
+                    wide, size = float(other.components[0, 0]), abs(float(wanted)) + abs(float(found.residual))
+                    assert abs(float(found.components[0]) - wide) <= 1e-6 * abs(wide) + 1e-12
+                    assert abs(float(np.completeness(found))) <= 1e-6 * size
+
+
+CONSTANTS: dict[str, Callable[[Any, Any], Any]] = {
+    "power": np.power, "hypot": np.hypot, "logaddexp": np.logaddexp, "logaddexp2": np.logaddexp2,
+    "arctan2": np.arctan2, "exponential": lambda x, y: np.power(y, x), "angle": lambda x, y: np.arctan2(y, x),
+    "sum of powers": lambda x, y: np.logaddexp(y, x), "float_power": np.float_power,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("name", CONSTANTS)
+def test_a_few_numbers_beside_constants_move_as_many_do(name: str, dtype: Any):
+    function = CONSTANTS[name]
+    ends = [0.5, 1.5, 2.0, 2.5, 1e-3]
+    for constant in (0.5, 2.0, 3.0, -1.0) if name not in ("exponential",) else (0.5, 2.0, 3.0):
+        for at in ends:
+            for start in (*ends, at * (1 + 1e-7)):
+                number, few, many = ends_of(at, start, dtype)
+                beside = np.full(MANY, constant, dtype=dtype)
+                one, its, other = (
+                    told(lambda x, y=y: function(x, y), x)[0][0]
+                    for x, y in ((number, beside[0]), (few, beside[:1]), (many, beside))
                 )
-                error = abs(float(np.completeness(one)))
-                assert error <= 1e-6 * (abs(float(one.value)) + abs(float(one.residual)))
+                wide, size = float(other.components[0, 0]), abs(float(other.value[0])) + abs(float(other.residual[0]))
+                for found in (one, its[0]):
+                    eps = float(np.finfo(dtype).eps)
+                    assert abs(float(found.value) - float(other.value[0])) <= 4 * eps * size
+                    assert abs(float(found.components[0]) - wide) <= 1e-11 * abs(wide) + 32 * eps * size, (at, start)
+                    assert abs(float(np.completeness(found))) <= 16 * eps * size
 
 
 def test_an_exponent_that_leaves_the_range_is_left_to_the_general_way():
