@@ -12,7 +12,14 @@ import torch
 
 from npdec._decomposed.registry import Trait, close_of
 from npdec._decomposed.size_warnings import STEEP, STEEPEST
-from npdec._law.secant_cancellation import closed_where_close, elements, is_of_torch, mean_derivative, put_doubles
+from npdec._law.secant_cancellation import (
+    FEW_DIGITS,
+    closed_where_close,
+    elements,
+    is_of_torch,
+    mean_derivative,
+    put_doubles,
+)
 from npdec._law.slope import Slope
 from npdec._native import calls
 from npdec._torch.interrupts import undisturbed
@@ -54,16 +61,16 @@ def secant_at_once(
         chosen = torch.empty(marked, dtype=torch.int64)
         if not calls.places_of_nan(slope, chosen):
             return None
-        flat, near = slope.view(-1), elements(x, chosen)
-        at = functools.partial(derivative, f)
-        if pieces:
-            made = undisturbed(at, near)
-        else:
-            made = _beside(f, function, coarse, x, r, fx, fr, chosen, at)
-        flat.index_copy_(0, chosen, made)
-        sizes = made.abs().aminmax()
-        most, least = max(most, float(sizes.max)), min(least, float(sizes.min))
-        if not math.isfinite(float(sizes.max)):
+        sizes = _put_doubles(f, function, x, r, chosen, slope) if not pieces else None
+        if sizes is None:
+            flat, near = slope.view(-1), elements(x, chosen)
+            at = functools.partial(derivative, f)
+            made = undisturbed(at, near) if pieces else _beside(f, function, coarse, x, r, fx, fr, chosen, at)
+            flat.index_copy_(0, chosen, made)
+            ends = made.abs().aminmax()
+            sizes = float(ends.max), float(ends.min)
+        most, least = max(most, sizes[0]), min(least, sizes[1])
+        if not math.isfinite(sizes[0]):
             return None
     info = torch.finfo(slope.dtype)
     if pieces:
@@ -71,6 +78,28 @@ def secant_at_once(
     if not (info.tiny / info.eps <= least and most <= info.max * info.eps):
         return None
     return Slope(slope, steep=most > STEEPEST.get(slope.dtype, STEEP))
+
+
+def _put_doubles(
+    f: Callable[..., torch.Tensor],
+    function: object,
+    x: torch.Tensor,
+    r: torch.Tensor,
+    chosen: torch.Tensor,
+    slope: torch.Tensor,
+) -> tuple[float, float] | None:
+    """Put the slopes between close numbers in single precision, by the difference in double precision, and give the
+    largest and the least of their magnitudes; None where that has lost too many digits, or is not known."""
+    if slope.dtype is not torch.float32 or not is_of_torch(function) or close_of(function) is not None:
+        return None
+    ends = torch.empty((2, len(chosen)), dtype=torch.float64)
+    if not calls.ends_at(x, r, chosen, ends):
+        return None
+    values = f(ends)
+    if values.dtype is not torch.float64:
+        return None
+    found: tuple[float, float] | None = calls.put_secants(ends, values, chosen, slope, FEW_DIGITS)
+    return found
 
 
 def _beside(

@@ -217,6 +217,8 @@ extern PyType_Spec elements_spec;
 /* slopes.c */
 PyObject *secants(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *places_of_nan(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *ends_at(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *put_secants(PyObject *module, PyObject *const *args, Py_ssize_t count);
 
 /* normal.c */
 PyObject *normal_rows(PyObject *module, PyObject *const *args, Py_ssize_t count);

@@ -179,3 +179,71 @@ places_of_nan(PyObject *module, PyObject *const *args, Py_ssize_t count)
     }
     return PyBool_FromLong(found == room);
 }
+
+/* The k chosen places of an array, one after the other; NULL where they are none of one of `size` elements. */
+static const int64_t *
+chosen_places(PyObject *tensor, Py_ssize_t size, Py_ssize_t *count)
+{
+    Array places;
+    if (!host_array(tensor, &places) || places.code != OF_INTEGER || places.bits != 64
+        || period_of(&places) != size_of(&places))
+        return NULL;
+    const int64_t *found = places.elements;
+    *count = size_of(&places);
+    for (Py_ssize_t i = 0; i < *count; i++)
+        if (found[i] < 0 || found[i] >= size)
+            return NULL;
+    return found;
+}
+
+/* ends_at(x, r, places, to): puts the chosen elements of both, in single precision, into two rows in double precision;
+ * whether it was done. */
+PyObject *
+ends_at(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    Array x, r, to;
+    Py_ssize_t some = 0;
+    if (count != 4 || !plain_array(args[0], &x) || !plain_array(args[1], &r) || !plain_array(args[3], &to)
+        || x.bits != 32 || r.bits != 32 || to.bits != 64)
+        return left_to_python(), PyBool_FromLong(0);
+    Py_ssize_t size = size_of(&x), row = period_of(&r);
+    const int64_t *places = chosen_places(args[2], size, &some);
+    if (places == NULL || period_of(&x) != size || size_of(&r) != size || row <= 0 || size_of(&to) != 2 * some
+        || period_of(&to) != 2 * some)
+        return left_to_python(), PyBool_FromLong(0);
+    double *ends = to.elements;
+    for (Py_ssize_t i = 0; i < some; i++) {
+        ends[i] = ((float *)x.elements)[places[i]];
+        ends[some + i] = ((float *)r.elements)[places[i] % row];
+    }
+    Py_RETURN_TRUE;
+}
+
+/* put_secants(ends, values, places, to, kept): puts the secants of the two rows of values over those of ends there, and
+ * gives the largest and the least of their magnitudes; None where a difference is not more than `kept` times the value,
+ * so that it has lost too many digits. */
+PyObject *
+put_secants(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    Array ends, values, to;
+    Py_ssize_t some = 0;
+    if (count != 5 || !plain_array(args[0], &ends) || !plain_array(args[1], &values) || !plain_array(args[3], &to)
+        || ends.bits != 64 || values.bits != 64 || to.bits != 32)
+        return or_none(left_to_python());
+    const int64_t *places = chosen_places(args[2], size_of(&to), &some);
+    double kept = PyFloat_AsDouble(args[4]), most = 0, least = INFINITY;
+    if (places == NULL || PyErr_Occurred() || size_of(&ends) != 2 * some || size_of(&values) != 2 * some
+        || period_of(&ends) != 2 * some || period_of(&values) != 2 * some || period_of(&to) != size_of(&to))
+        return or_none(left_to_python());
+    const double *x = ends.elements, *fx = values.elements;
+    for (Py_ssize_t i = 0; i < some; i++) {
+        double change = fx[i] - fx[some + i], slope = change / (x[i] - x[some + i]);
+        if (!(fabs(change) > kept * fabs(fx[i])))
+            Py_RETURN_NONE;
+        ((float *)to.elements)[places[i]] = (float)slope;
+        slope = fabs(slope);
+        most = slope > most ? slope : most;
+        least = slope < least ? slope : least;
+    }
+    return Py_BuildValue("dd", most, least);
+}
