@@ -114,6 +114,7 @@ class MadeOnce:
             if on_graph is None:
                 raise AttributeError("components")
             tensor.components = made = undisturbed(_less, on_graph, tensor.residual)
+            tensor.standing_in = made, made._version, tensor.value, on_graph
             return made
         components = undisturbed(found.dense)
         tensor.components = components
