@@ -108,7 +108,7 @@ def _sum_of_numbers(traits: int, func: Function, a: DecomposedTensor, b: Decompo
 def _added(traits: int, func: Function, args: Sequence[Any]) -> Any:
     pair = pair_of(args, apart=True)
     if pair is None:
-        return reverse_pairs.added(func, args)
+        return reverse_pairs.added(traits, func, args)
     first, second = pair.components
     if first is None or second is None:
         components = of_a_summand(traits, first, second)

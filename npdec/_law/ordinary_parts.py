@@ -35,6 +35,8 @@ def _ends_of(args: Sequence[Any], count: int) -> Ends | None:
     value, residual = x.value, x.residual
     if not value.is_cpu or not 0 < value.numel() <= HANDFUL or not 0 < len(x.labels) <= HANDFUL:
         return None
+    if not value.is_contiguous():  # as which the results lie
+        return None
     if value.requires_grad or residual.requires_grad or x.components.requires_grad:
         return None
     ends = listed(value), listed(residual)

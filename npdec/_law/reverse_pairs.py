@@ -13,7 +13,8 @@ from npdec._decomposed.broadcast_residuals import equal_axes, narrowed_product, 
 from npdec._decomposed.reverse_graph import scaled, with_vjp
 from npdec._decomposed.size_warnings import has_finite_sum
 from npdec._decomposed.tensor import DecomposedTensor
-from npdec._law.ordinary_reverse import is_ordinary, on_graph, on_graph_of
+from npdec._law.ordinary import of_a_summand
+from npdec._law.ordinary_reverse import is_ordinary, made_of, on_graph, on_graph_of
 
 __all__ = ["added", "matmul", "product", "quotient"]
 
@@ -64,10 +65,10 @@ def _pair_of(args: Sequence[Any]) -> _Pair | None:
     return _Pair(values, residuals, tensors, like)
 
 
-def _ends(func: Function, pair: _Pair, values: Sequence[Any]) -> tuple[torch.Tensor, torch.Tensor] | None:
-    """A function of each element at the values, which are given, and at the residuals, of equal rows once; None if what
-    is decomposed does not have the shape of the result."""
-    value = func(*values)
+def _ends(func: Function, pair: _Pair) -> tuple[torch.Tensor, torch.Tensor] | None:
+    """A function of each element at the values and at the residuals, of equal rows once; None if what is decomposed
+    does not have the shape of the result."""
+    value = func(*pair.values)
     shape, moving = value.shape, [v for v, t in zip(pair.values, pair.tensors, strict=True) if t is not None]
     if value.dtype is not pair.like.value.dtype or any(part.shape != shape for part in moving):
         return None
@@ -80,14 +81,19 @@ def _ends(func: Function, pair: _Pair, values: Sequence[Any]) -> tuple[torch.Ten
     return value, func(*[r if t is None else row_along(r, axes) for r, t in parts]).expand(shape)
 
 
-def added(func: Function, args: Sequence[Any]) -> Any:
-    """a + b, a − b, b − a."""
+def added(traits: int, func: Function, args: Sequence[Any]) -> Any:
+    """a + b, a − b, b − a. The contributions are those of the terms, which may be small beside the rounding of the
+    result."""
     pair = _pair_of(args)
-    ends = None if pair is None else _ends(func, pair, pair.on_graph())
+    ends = None if pair is None else _ends(func, pair)
     if pair is None or ends is None:
         return NotImplemented
-    carrier, residual = ends
-    return on_graph(carrier.detach(), residual, carrier, pair.like)
+    first, second = [None if t is None else t.components for t in pair.tensors]
+    if first is None or second is None:
+        made = of_a_summand(traits, first, second)
+    else:
+        made = func(first, second)
+    return made_of(*ends, made, pair.like)
 
 
 def product(func: Function, args: Sequence[Any]) -> Any:
@@ -98,7 +104,7 @@ def product(func: Function, args: Sequence[Any]) -> Any:
     constant = pair.constant()
     if constant is not None:
         return _scaled(func, pair, constant)
-    ends = _ends(func, pair, pair.values)
+    ends = _ends(func, pair)
     if ends is None:
         return NotImplemented
     at_a, at_b = _middles(pair)
@@ -120,13 +126,11 @@ def _scaled(func: Function, pair: _Pair, factor: Any) -> Any:
     """A product with a finite constant, or a quotient by one."""
     if not isinstance(factor, torch.Tensor) and not math.isfinite(factor):
         return NotImplemented
-    ends = _ends(func, pair, pair.on_graph())
-    if ends is None:
+    ends = _ends(func, pair)
+    if ends is None or (isinstance(factor, torch.Tensor) and not has_finite_sum(ends[0])):
         return NotImplemented
-    carrier, value = ends[0], ends[0].detach()
-    if isinstance(factor, torch.Tensor) and not has_finite_sum(value):
-        return NotImplemented
-    return on_graph(value, ends[1], carrier, pair.like)
+    parts = zip(pair.values, pair.tensors, strict=True)
+    return made_of(*ends, func(*[v if t is None else t.components for v, t in parts]), pair.like)
 
 
 def _middles(pair: _Pair) -> list[torch.Tensor]:
