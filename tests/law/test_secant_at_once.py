@@ -77,7 +77,7 @@ def test_numbers_that_lie_otherwise_are_torchs():
     assert at_once(F.gelu, F.gelu, traits_of(F.gelu), x[:, ::2], r[:, ::2], fx[:, ::2], fr[:, ::2]) is None
     half = [t.to(torch.float16) for t in (x, r, fx, fr)]
     assert at_once(F.gelu, F.gelu, traits_of(F.gelu), *half) is None
-    with torch.profiler.profile():
+    with torch.overrides.BaseTorchFunctionMode():
         assert at_once(F.gelu, F.gelu, traits_of(F.gelu), x, r, fx, fr) is None
 
 
@@ -87,10 +87,8 @@ def test_numbers_that_lie_otherwise_are_torchs():
     "layer",
     [
         lambda x, w, b: F.layer_norm(x, (6,), w[:6], b[:6]),
-        lambda x, w, b: F.layer_norm(x, (4, 6)),
         lambda x, w, b: F.rms_norm(x, (6,), w[:6], 1e-4),
         lambda x, w, b: F.group_norm(x, 2, w[:4], b[:4]),
-        lambda x, w, b: torch.group_norm(x, 4),
     ],
 )
 def test_normalisations_in_reverse_mode_are_what_paths_give(layer: Callable[..., torch.Tensor], dtype: torch.dtype):
@@ -115,7 +113,7 @@ def test_normalisations_in_reverse_mode_are_what_paths_give(layer: Callable[...,
         bound = 1e-6 if dtype is torch.float64 else 2e-5  # near a singular point of quadrature, too
         assert (found.attribution - wanted).abs().max() < bound * size, name
         assert found.error.abs() < 100 * torch.finfo(dtype).eps * (size + abs(found.value) + abs(found.residual)), name
-        with torch.profiler.profile():
+        with torch.overrides.BaseTorchFunctionMode():
             watched = np.attribute(weighed, x, baseline=baseline)
         close = 1e-11 if dtype is torch.float64 else 1e-5  # by the general way, in torch's calls
         assert (watched.attribution - found.attribution).abs().max() < close * size, name
@@ -134,6 +132,6 @@ def test_gradients_go_back_by_torch_while_somebody_looks_on():
         component = F.group_norm(marked, 2, weight).components
         grad = torch.randn_like(component)
         first = torch.autograd.grad(component, carrier, grad, retain_graph=True)[0]
-        with torch.profiler.profile():
+        with torch.overrides.BaseTorchFunctionMode():
             second = torch.autograd.grad(component, carrier, grad)[0]
         torch.testing.assert_close(first, second, rtol=1e-10, atol=1e-11)
