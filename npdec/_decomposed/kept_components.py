@@ -96,14 +96,26 @@ def sizes(tensor: Decomposed) -> torch.Tensor:
     return components.abs().reshape(len(tensor.labels), tensor.value.numel()).sum(1)
 
 
+def _less(on_graph: torch.Tensor, residual: torch.Tensor) -> torch.Tensor:
+    """The only component, of a value on its graph."""
+    with torch.enable_grad():
+        return torch.sub(on_graph, residual).unsqueeze(0)
+
+
 class MadeOnce:
     """The attribute `components` of a decomposed tensor that has none yet, but knows what they are: made once. (Where
-    there are components, the instance has an attribute of its own, which comes first.)"""
+    there are components, the instance has an attribute of its own, which comes first.) In reverse mode the value may be
+    on the graph of the component, which is then made of it (`npdec._law.ordinary_reverse`)."""
 
     def __get__(self, tensor: Any, owner: type) -> Any:
         found = None if tensor is None else tensor.kept
         if found is None:
-            raise AttributeError("components")
+            on_graph = None if tensor is None else vars(tensor).get("on_graph")
+            if on_graph is None:
+                raise AttributeError("components")
+            tensor.components = made = undisturbed(_less, on_graph, tensor.residual)
+            tensor.standing_in = made, made._version, tensor.value, on_graph
+            return made
         components = undisturbed(found.dense)
         tensor.components = components
         tensor.kept = None if components.is_inference() else found.note(components)

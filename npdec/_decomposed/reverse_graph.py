@@ -15,7 +15,7 @@ from npdec._torch.tracing import tracing
 
 __all__ = [
     "carried", "derived_twice", "freed", "graft", "guarded", "uses_vjp", "no_graph", "overwritten", "by_vjp",
-    "read_only", "scaled", "several_by_vjp", "stand_in",
+    "read_only", "scaled", "several_by_vjp", "stand_in", "with_vjp",
 ]  # fmt: skip
 
 
@@ -193,6 +193,18 @@ def by_vjp(
     made = value.detach() - base.detach() if difference is None else difference
     carriers = (components,) if isinstance(components, torch.Tensor) else components
     return _apply(_ByVJP, [made.unsqueeze_(0)], vjp, held, symmetric and derived_twice.get(), *carriers)
+
+
+def with_vjp(
+    value: torch.Tensor,
+    carriers: torch.Tensor | Sequence[torch.Tensor],
+    vjp: Callable[..., Any],
+    held: Sequence[torch.Tensor] = (),
+) -> torch.Tensor:
+    """A new value on the graph of those of one argument or several: `vjp` takes gradients of the value, and what is
+    `held`, to that of the one, or to a tuple of theirs."""
+    carriers = (carriers,) if isinstance(carriers, torch.Tensor) else carriers
+    return _apply(_ByVJP, [value], vjp, held, False, *carriers)
 
 
 def several_by_vjp(

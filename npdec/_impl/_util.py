@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import operator
 import re
 import sys
@@ -182,6 +183,16 @@ def are_numbers(x: torch.Tensor, *others: torch.Tensor) -> bool:
     if _is_transformed() or _is_compiling():
         return False
     return forward_ad._current_level < 0 and not _python_dispatch._is_in_torch_dispatch_mode
+
+
+def _in_single(number: float) -> float:
+    return ctypes.c_float(number).value
+
+
+def rounding_to(dtype: torch.dtype) -> Callable[[float], float]:
+    """What rounds a number to single precision, or to double: of the sum, difference, product or quotient of two such
+    numbers it is what torch computes."""
+    return float if dtype is torch.float64 else _in_single
 
 
 def is_unwatched() -> bool:

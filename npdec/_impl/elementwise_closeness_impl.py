@@ -41,7 +41,7 @@ def isclose(
         near = torch.abs(a - b) <= torch.abs(b) * rtol + atol
         close = (near & torch.isfinite(b)) | (a == b)
         return close | (torch.isnan(a) & torch.isnan(b)) if equal_nan else close
-    numbers = _doubles(a, b) if not equal_nan and type(rtol) is float is type(atol) else None
+    numbers = _carried(a, b) if not equal_nan and type(rtol) is float is type(atol) else None
     if numbers is not None and 0 <= rtol < math.inf and 0 <= atol < math.inf:
         return torch.isclose(numbers[0], numbers[1], rtol, atol)
     reference = b.to(dtypes_impl.result_type(b, 1.0)) if isinstance(b, torch.Tensor) else b * 1.0
@@ -64,14 +64,15 @@ def _are_doubles(a: Any, b: Any) -> bool:
     return a.dtype is b.dtype is torch.float64 and a.shape == b.shape and are_numbers(a, b)
 
 
-def _doubles(a: Any, b: Any) -> list[torch.Tensor] | None:
-    """Two numbers of float64 of which one is more than that, as tensors; None of others."""
+def _carried(a: Any, b: Any) -> list[torch.Tensor] | None:
+    """Two numbers of float64, or of float32, of which one is more than that, as tensors; None of others."""
     tensors = [x for x in (a, b) if isinstance(x, torch.Tensor)]
-    if all(type(x) is torch.Tensor for x in tensors) or any(x.dim() or x.dtype is not torch.float64 for x in tensors):
+    dtype = tensors[0].dtype if tensors else None
+    if all(type(x) is torch.Tensor for x in tensors) or any(x.dim() or x.dtype is not dtype for x in tensors):
         return None
-    if not all(x.is_cpu for x in tensors):
+    if dtype not in (torch.float64, torch.float32) or not all(x.is_cpu for x in tensors):
         return None
-    numbers = [x if isinstance(x, torch.Tensor) else kept_beside(x, torch.float64) for x in (a, b)]
+    numbers = [x if isinstance(x, torch.Tensor) else kept_beside(x, dtype) for x in (a, b)]
     found = [x for x in numbers if x is not None]
     return found if len(found) == len(numbers) else None
 

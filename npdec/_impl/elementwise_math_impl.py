@@ -12,7 +12,7 @@ import torch
 
 from npdec._core.tags import Array, Inexact, Pointwise, public, ufunc
 from npdec._impl import _flags
-from npdec._impl._util import are_numbers
+from npdec._impl._util import are_numbers, rounding_to
 
 # --- exponentials and logarithms --------------------------------------------------------------------------------------
 
@@ -132,12 +132,27 @@ def logaddexp2(x1: Pointwise, x2: Pointwise):
         return logaddexp2(x1.float(), x2.float()).to(x1.dtype)
     # torch's own loses digits where the result is near zero. Equal operands (infinities too) differ by nothing.
     if are_numbers(x1, x2):
+        alone = not x1.dim() and not x2.dim() and x1.dtype is x2.dtype
+        if alone and (number := _logaddexp2_of_numbers(x1, x2)) is not None:
+            return number
         terms = torch.sub(x1, x2).abs_()
         if torch.equal(terms, terms):
             return terms.neg_().exp2_().log1p_().mul_(1 / math.log(2)).add_(torch.maximum(x1, x2))
     equal = x1 == x2
     distance = torch.where(equal, torch.zeros_like(x1 + x2), torch.abs(x1 - x2))
     return torch.maximum(x1, x2) + torch.log1p(torch.exp2(-distance)) * (1 / math.log(2))
+
+
+def _logaddexp2_of_numbers(x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor | None:
+    """The same of two numbers, where torch computes what it rounds in its own way; None if the result is nan, or both
+    are infinite."""
+    a, b, to = x1.item(), x2.item(), rounding_to(x1.dtype)
+    distance = to(abs(a - b))
+    if math.isnan(distance):
+        return None
+    more = torch.scalar_tensor(-distance, dtype=x1.dtype, device=x1.device).exp2_().log1p_().item()
+    made = to(more * to(1 / math.log(2))) + max(a, b)
+    return torch.scalar_tensor(made, dtype=x1.dtype, device=x1.device)
 
 
 # --- roots ------------------------------------------------------------------------------------------------------------
@@ -162,7 +177,7 @@ def cbrt(x: Pointwise):
     """
     # torch has no cube root: a power, and one step of Newton's method for its last digits.
     if x.dtype in (torch.float32, torch.float64) and are_numbers(x):
-        if not x.dim() and x.dtype is torch.float64:
+        if not x.dim():
             return _cbrt_of_number(x)
         root = torch.abs(x).pow_(1 / 3).copysign_(x)
         step = torch.mul(root, root)
@@ -182,8 +197,10 @@ def _cbrt_of_number(x: torch.Tensor) -> torch.Tensor:
     number, root = x.item(), torch.abs(x).pow_(1 / 3).item()
     if not 0 < root < math.inf:
         return x.clone()  # zero, infinite or nan
+    to = rounding_to(x.dtype)
     root = math.copysign(root, number)
-    return torch.scalar_tensor(root - (root - number / (root * root)) / 3, dtype=torch.float64, device=x.device)
+    step = to(to(root - to(number / to(root * root))) / 3)
+    return torch.scalar_tensor(root - step, dtype=x.dtype, device=x.device)
 
 
 # --- special functions ------------------------------------------------------------------------------------------------

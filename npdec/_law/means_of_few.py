@@ -17,11 +17,11 @@ import torch
 from npdec._decomposed.size_warnings import STEEP, half_of_digits
 from npdec._impl import slopes_impl
 from npdec._law.close_of_few import Close, exponential_between, power_between
-from npdec._law.of_few import POLYNOMIALS, polynomial_slope, slope_of_number
+from npdec._law.of_few import POLYNOMIALS, RANGE, polynomial_slope, slope_of_number
 from npdec._law.powers_of_few import mean_power
 from npdec._law.secant import KEPT
 
-__all__ = ["means_of_few", "means_of_number", "slope_beside"]
+__all__ = ["has_means", "means_of_few", "means_of_number", "slope_beside", "slopes_beside"]
 
 Function = Callable[..., Any]
 Means = tuple[float, float]
@@ -111,6 +111,11 @@ _MEANS: dict[Any, Callable[[float, float, float, float], Means | None]] = {
 }
 
 
+def has_means(form: Any) -> bool:
+    """Whether there are mean gradients here of the functions that have the form."""
+    return form in _MEANS
+
+
 def means_of_number(
     form: Any, x: float, y: float, r: float, s: float, fx: float, fr: float, dtype: torch.dtype
 ) -> Means | None:
@@ -151,6 +156,25 @@ def slope_beside(
         close = partial(_between, find, other, swapped)
 
     return slope_of_number(None, close, 0, KEPT, x, r, fx, fr, dtype)
+
+
+def slopes_beside(form: Any, ends: Sequence[Numbers], swapped: bool, dtype: torch.dtype) -> list[float] | None:
+    """The same of each of a few: of x, r, the constant, and the function's numbers at both."""
+    tiny, least, most, _ = RANGE[dtype]
+    powers = form is slopes_impl.rates_of_power and not swapped
+    made: list[float] = []
+    for x, r, other, fx, fr in zip(*ends, strict=True):
+        step, difference = x - r, fx - fr
+        if step and tiny + fx * fr <= KEPT * difference * difference and not (powers and other in POLYNOMIALS):
+            slope: float | None = difference / step
+            if not least <= abs(difference / step) <= most:
+                return None
+        else:
+            slope = slope_beside(form, x, r, other, swapped, fx, fr, dtype)
+        if slope is None:
+            return None
+        made.append(slope)
+    return made
 
 
 def _between(find: Function, other: float, swapped: bool, x: float, r: float, step: float) -> float:

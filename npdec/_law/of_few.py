@@ -23,7 +23,7 @@ from npdec._law.all_components import need_all
 from npdec._law.close_of_few import Close
 
 __all__ = [
-    "CLOSED", "FEW", "POLYNOMIALS", "ROUNDINGS", "all_listed", "larger_of_few", "larger_of_two", "listed",
+    "CLOSED", "FEW", "POLYNOMIALS", "RANGE", "ROUNDINGS", "all_listed", "larger_of_few", "larger_of_two", "listed",
     "multipliers", "polynomial_slope", "power_of_few", "repeated", "shares_of_few", "slope_of_number", "slopes_of_few",
     "tensor_of", "vector",
 ]  # fmt: skip
@@ -42,8 +42,8 @@ def _range(dtype: torch.dtype) -> tuple[float, float, float, float]:
     return info.tiny, info.tiny / info.eps, STEEPEST.get(dtype, STEEP), info.max
 
 
-_RANGE = {dtype: _range(dtype) for dtype in (torch.float32, torch.float64)}
-_EPS = {dtype: torch.finfo(dtype).eps for dtype in _RANGE}
+RANGE = {dtype: _range(dtype) for dtype in (torch.float32, torch.float64)}
+_EPS = {dtype: torch.finfo(dtype).eps for dtype in RANGE}
 
 
 def _sigmoid(step: float, fx: float, fr: float) -> float:
@@ -96,7 +96,7 @@ def power_of_few(exponent: object, x: torch.Tensor, r: torch.Tensor) -> torch.Te
 def polynomial_slope(exponent: object, x: float, r: float, dtype: torch.dtype) -> float | None:
     """The same of one number."""
     slope = x + r if exponent == 2 else x * (x + r) + r * r if exponent == 3 else (x + r) * (x * x + r * r)
-    greatest = _RANGE[dtype][3]
+    greatest = RANGE[dtype][3]
     return slope if -greatest <= slope <= greatest else None
 
 
@@ -114,7 +114,7 @@ def slopes_of_few(
     these have lost digits, by that of slopes between `close` numbers, if there is one. None where one of the slopes is
     not to be found so."""
     dtype = x.dtype
-    if dtype not in _RANGE or not x.is_cpu or fx.requires_grad or fr.requires_grad:
+    if dtype not in RANGE or not x.is_cpu or fx.requires_grad or fr.requires_grad:
         return None
     form = None if closed is None else CLOSED[closed]
     slopes = _slopes(form, close, traits, kept, (listed(x), listed(r), listed(fx), listed(fr)), dtype)
@@ -146,7 +146,7 @@ def _slopes(
     dtype: torch.dtype,
 ) -> list[float] | None:
     """The same of a few. A difference d of a and b has its digits where `kept` d² is not less than a b."""
-    tiny, least, most, _ = _RANGE[dtype]
+    tiny, least, most, _ = RANGE[dtype]
     slopes: list[float] = []
     for x, r, fx, fr in zip(*ends, strict=True):
         step, difference = x - r, fx - fr

@@ -10,6 +10,7 @@ import torch
 
 from npdec._decomposed.settings import current as settings
 from npdec._decomposed.tensor import DecomposedTensor, Labels
+from npdec._impl._util import rounding_to
 from npdec._law.of_few import multipliers, vector
 from npdec._law.ordinary import is_ordinary
 from npdec._law.ordinary_numbers import constant_beside, ends_of_two, is_number, listed_sum
@@ -34,22 +35,24 @@ def close(func: Function, args: Sequence[Any]) -> Any:
         return NotImplemented
     x, y, r, s = ends
     dtype = (a if type(a) is DecomposedTensor else b).value.dtype
-    if not math.isfinite(x - y + r - s) or dtype is not torch.float64:  # in which Python computes
+    if not math.isfinite(x - y + r - s):
         return NotImplemented
-    near, equal = [abs(u - w) <= atol + abs(rtol * w) for u, w in ((x, y), (r, s))], [x == y, r == s]
+    to = rounding_to(dtype)
+    near = [abs(to(u - w)) <= to(to(atol) + abs(to(to(rtol) * w))) for u, w in ((x, y), (r, s))]
+    equal = [x == y, r == s]
     value, residual = (torch.scalar_tensor(flag, dtype=torch.bool, device=_CPU) for flag in near)  # as equal ones are
     distance = _slope(x - y, r - s)
     by_distance = _parts(a, b, distance, -distance - rtol * _slope(y, s))
     if by_distance is None:
         return NotImplemented
     step = (abs(x - y) - (atol + rtol * abs(y))) - (abs(r - s) - (atol + rtol * abs(s)))
-    labels, first = by_distance[1], _moved(near, step, by_distance[0])
+    labels, first = by_distance[1], _moved(near, step, by_distance[0], dtype)
     if first is None:
         return NotImplemented
     if equal == [False, False]:
         return condition_of(value, residual, vector(first, dtype), labels)
     by_difference = _parts(a, b, 1.0, -1.0)
-    second = None if by_difference is None else _moved(equal, (x - y) - (r - s), by_difference[0])
+    second = None if by_difference is None else _moved(equal, (x - y) - (r - s), by_difference[0], dtype)
     if second is None:
         return NotImplemented
     share, other = 1 - sum(equal) / 2, 1 - sum(near) / 2  # of one of two, the other held at its middle
@@ -57,12 +60,12 @@ def close(func: Function, args: Sequence[Any]) -> Any:
     return condition_of(value, residual, vector(made, dtype), labels)
 
 
-def _moved(flags: Sequence[bool], step: float, parts: list[float]) -> list[float] | None:
+def _moved(flags: Sequence[bool], step: float, parts: list[float], dtype: torch.dtype) -> list[float] | None:
     """What numbers that add up to a step have of the change of a condition."""
     jump = flags[0] - flags[1]
     if not jump:
         return [0.0] * len(parts)
-    weights = multipliers((jump,), (step,), (parts,), torch.float64, None)
+    weights = multipliers((jump,), (step,), (parts,), dtype, None)
     return None if weights is None else [c * weights[0] for c in parts]
 
 

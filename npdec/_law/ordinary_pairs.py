@@ -22,9 +22,9 @@ from npdec._decomposed.size_warnings import warn_of_digits
 from npdec._decomposed.tensor import DecomposedTensor, Labels, merged, placed
 from npdec._impl.slopes_impl import rates_of_power
 from npdec._law import ordinary, reverse_pairs
-from npdec._law.means_of_few import means_of_few, means_of_number, slope_beside
+from npdec._law.means_of_few import has_means, means_of_few, means_of_number, slope_beside, slopes_beside
 from npdec._law.native_forms import in_c
-from npdec._law.of_few import listed, tensor_of, vector
+from npdec._law.of_few import listed, repeated, tensor_of, vector
 from npdec._law.ordinary import FACTORS, FEW, built, has_elements, is_moderate, is_ordinary, made_of, rows_of
 from npdec._law.ordinary_numbers import constant_beside, ends_of_two, is_number, sum_of_two
 from npdec._torch.tracing import name_of
@@ -236,14 +236,22 @@ def _middles(a: DecomposedTensor, b: DecomposedTensor) -> tuple[torch.Tensor, to
 def by_means(mean: Function | None, rates: Function | None, of_one: ordinary.Form) -> ordinary.Form:
     """The form of a function of two that is smooth along each path, by the closed form of its mean gradients or a
     formula of its derivatives, or by that of one beside a constant."""
-    return partial(_by_means, mean, mean or rates, of_one)
+    key = mean or rates
+    return partial(_by_means, mean, key, has_means(key), of_one)
 
 
-def _by_means(mean: Function | None, key: Any, of_one: ordinary.Form, func: Function, args: Sequence[Any]) -> Any:
+def _by_means(
+    mean: Function | None, key: Any, beside: bool, of_one: ordinary.Form, func: Function, args: Sequence[Any]
+) -> Any:
     if len(args) != 2 or not type(args[0]) is type(args[1]) is DecomposedTensor:
         x = args[0] if type(args[0]) is DecomposedTensor else args[-1]
-        alone = len(args) == 2 and type(x) is DecomposedTensor and not x.value.ndim
-        made = _beside_constant(key, func, *args) if alone else NotImplemented
+        if len(args) != 2 or type(x) is not DecomposedTensor:
+            return of_one(func, args)
+        made: Any = NotImplemented
+        if not x.value.ndim:
+            made = _beside_constant(key, func, *args)
+        elif beside:
+            made = _few_beside_constants(key, func, *args)
         return of_one(func, args) if made is NotImplemented else made
     here = settings.get()
     if here.rule != "affine":
@@ -320,6 +328,27 @@ def _beside_constant(key: Any, func: Function, a: Any, b: Any) -> Any:
     if slope is None:
         return NotImplemented
     return built(after, before, vector([c * slope for c in components.tolist()], dtype), x.labels)
+
+
+def _few_beside_constants(key: Any, func: Function, a: Any, b: Any) -> Any:
+    """The same of a few numbers beside as many constants, or one."""
+    swapped = type(b) is DecomposedTensor
+    x, other = (b, a) if swapped else (a, b)
+    if not is_ordinary(x) or settings.get().rule != "affine":
+        return NotImplemented
+    value, residual = x.value, x.residual
+    if not 0 < value.numel() <= HANDFUL or not value.is_cpu or value.requires_grad or residual.requires_grad:
+        return NotImplemented
+    beside = type(other) is float or type(other) is int or (type(other) is torch.Tensor and other.dtype is value.dtype)
+    numbers = repeated(other, value) if beside and not x.components.requires_grad else None
+    if numbers is None:
+        return NotImplemented
+    after, before = (func(a, value), func(a, residual)) if swapped else (func(value, b), func(residual, b))
+    if after.dtype is not value.dtype or after.shape != value.shape:
+        return NotImplemented
+    ends = listed(value), listed(residual), numbers, listed(after), listed(before)
+    slopes = slopes_beside(key, ends, swapped, value.dtype)
+    return NotImplemented if slopes is None else built(after, before, x.components * tensor_of(slopes, value), x.labels)
 
 
 def _has_graph(pair: Pair) -> bool:

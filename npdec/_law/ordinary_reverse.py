@@ -7,17 +7,19 @@ and an interrupt leaves nothing switched."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import torch
 
 from npdec._decomposed.aliasing import link
 from npdec._decomposed.axes import narrowed, row_by_row
-from npdec._decomposed.reverse_graph import by_vjp, stand_in, uses_vjp
+from npdec._decomposed.reverse_graph import by_vjp, stand_in, uses_vjp, with_vjp
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._law.ordinary_slopes import ordinary_slope
 
-__all__ = ["convolution", "is_ordinary", "layer", "made_of", "of_one", "pointwise"]
+__all__ = [
+    "convolution", "derived", "is_ordinary", "layer", "made_of", "of_one", "on_graph", "on_graph_of", "pointwise",
+]  # fmt: skip
 
 Function = Callable[..., Any]
 _as_subclass = torch.Tensor.as_subclass
@@ -37,7 +39,7 @@ def is_ordinary(x: Any) -> bool:
         type(value) is torch.Tensor
         and value.dtype in (torch.float64, torch.float32)
         and not (value.is_meta or value.requires_grad or x.residual.requires_grad)
-        and x.components.dtype is value.dtype
+        and ("on_graph" in (known := vars(x)) or known["components"].dtype is value.dtype)
         and torch.is_grad_enabled()
         and uses_vjp(True)
     )
@@ -51,6 +53,46 @@ def made_of(value: torch.Tensor, residual: torch.Tensor, component: torch.Tensor
     return made
 
 
+def on_graph_of(x: DecomposedTensor) -> torch.Tensor:
+    """The value on the graph of the component, for a function that only reads it: what stood in for it before, while
+    nothing was written to it."""
+    known = vars(x)
+    components: torch.Tensor | None = known.get("components")
+    if components is None:
+        found: torch.Tensor | None = known.get("on_graph")
+        return stand_in(x.value, x.components) if found is None else found
+    beside = known.get("standing_in")
+    if beside is not None:
+        its, version, value, carrier = beside
+        if its is components and version == components._version and value is x.value:
+            return cast(torch.Tensor, carrier)
+    carrier = stand_in(x.value, components)
+    known["standing_in"] = components, components._version, x.value, carrier
+    return carrier
+
+
+def on_graph(value: torch.Tensor, residual: torch.Tensor, on_graph: torch.Tensor, like: DecomposedTensor) -> Any:
+    """The decomposed tensor of a value that is on the graph of its component, which is made when it is asked for."""
+    made: Any = _as_subclass(value, DecomposedTensor)
+    made.value, made.residual, made.labels, made.on_graph = value, residual, like.labels, on_graph
+    made.reverse, made.discrete, made.origin = True, False, None
+    return made
+
+
+def derived(
+    x: DecomposedTensor, value: torch.Tensor, residual: torch.Tensor, vjp: Function, held: Sequence[torch.Tensor] = ()
+) -> Any:
+    """What a function gives for the value and for the residual, as new tensors; `vjp` takes gradients (1, *shape) of
+    the component, and what is `held`, to those of x's."""
+
+    def back(grad: torch.Tensor, *held: torch.Tensor) -> torch.Tensor:
+        found: torch.Tensor = vjp(grad.unsqueeze(0), *held)
+        return found.squeeze(0)
+
+    carrier = with_vjp(value, on_graph_of(x), back, held)
+    return on_graph(carrier.detach(), residual, carrier, x)
+
+
 def layer(func: Function, x: DecomposedTensor, weight: torch.Tensor, bias: torch.Tensor | None) -> Any:
     """Of rows, with a constant weight and bias, which are plain tensors of the dtype."""
     if x.value.ndim < 2 or weight.is_inference():
@@ -61,9 +103,8 @@ def layer(func: Function, x: DecomposedTensor, weight: torch.Tensor, bias: torch
         value = func(x.value, weight, bias)
         residual = func(row, weight, bias).expand(value.shape)
         return made_of(value, residual, by_vjp(value, residual, x.components, torch.matmul, held=(weight,)), x)
-    on_graph = func(stand_in(x.value, x.components), weight, bias)
-    residual = func(row, weight, bias).expand(on_graph.shape)
-    return made_of(on_graph.detach(), residual, torch.sub(on_graph, residual).unsqueeze(0), x)
+    carrier = func(on_graph_of(x), weight, bias)
+    return on_graph(carrier.detach(), func(row, weight, bias).expand(carrier.shape), carrier, x)
 
 
 def convolution(func: Function, args: Sequence[Any]) -> Any:
@@ -77,9 +118,8 @@ def convolution(func: Function, args: Sequence[Any]) -> Any:
     given = (weight.detach(), None if bias is None else bias.detach(), *rest[1:])
     if not all(type(item) in _OPTIONS for item in rest[1:]):
         return NotImplemented
-    on_graph = func(stand_in(x.value, x.components), *given)
-    residual = row_by_row(lambda row: func(row, *given), x.residual, 1)
-    return made_of(on_graph.detach(), residual, torch.sub(on_graph, residual).unsqueeze(0), x)
+    carrier = func(on_graph_of(x), *given)
+    return on_graph(carrier.detach(), row_by_row(lambda row: func(row, *given), x.residual, 1), carrier, x)
 
 
 def _is_constant(t: Any, like: DecomposedTensor) -> bool:
@@ -108,6 +148,9 @@ def pointwise(x: DecomposedTensor, slope: Function | None, traits: int, f: Funct
         return NotImplemented
     fx, fr, multiplier, difference = found
     if multiplier.numel() > _FEW:
-        return made_of(fx, fr, by_vjp(fx, fr, x.components, multiplier.mul, difference), x)
+        carrier = with_vjp(fx, on_graph_of(x), multiplier.mul)
+        return on_graph(carrier.detach(), fr, carrier, x)
     del found, difference  # memory for the product
-    return made_of(fx, fr, torch.mul(x.components, multiplier), x)
+    carrier = torch.mul(on_graph_of(x), multiplier)
+    carrier.data = fx
+    return on_graph(fx, fr, carrier, x)

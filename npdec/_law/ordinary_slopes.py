@@ -15,7 +15,7 @@ from npdec._decomposed.size_limits import HANDFUL
 from npdec._impl.slopes_impl import power
 from npdec._law.close_of_few import CLOSE, power_between
 from npdec._law.of_few import CLOSED, POLYNOMIALS, listed, power_of_few, slope_of_number, slopes_of_few
-from npdec._law.secant import KEPT, quick_slope
+from npdec._law.secant import KEPT, at_once, quick_slope
 
 __all__ = ["ordinary_slope", "slope_at_number"]
 
@@ -66,6 +66,10 @@ def ordinary_slope(
         few = slopes_of_few(None if others else closed, close, traits, KEPT, x, r, fx, fr)
         if few is not None:
             return fx, fr, few, None
+    if closed is None and not others:
+        once = at_once(f, function, traits, x, r, fx, fr)
+        if once is not None:
+            return None if once.steep else (fx, fr, once.multiplier, None)
     step = x - r
     if closed is not None and not others:
         multiplier = closed(step, fx, fr)

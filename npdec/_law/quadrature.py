@@ -16,8 +16,9 @@ from npdec._decomposed.axes import once
 from npdec._decomposed.settings import settings
 from npdec._decomposed.size_warnings import warn_of_size
 from npdec._law.create_graph import wants_graph
-from npdec._law.differentiable import Differentiable, Stacked, jvp, load_jvp
+from npdec._law.differentiable import Differentiable, jvp, load_jvp
 from npdec._law.panels import AT_A_KINK, NARROWEST, SPLIT, Panel, Panels, path_step
+from npdec._law.quadrature_at_once import at_once, stacked_rates
 from npdec._law.quadrature_error import LastCoefficients, Straightness, largest, warn_of_kink, warn_of_path
 from npdec._law.quadrature_nodes import gauss_legendre
 from npdec._torch.functorch import mapped
@@ -134,7 +135,7 @@ def _together(
 
     count = len(tangents[0]) if batched else 1
     if function.stacked is not None and not function.graph:
-        made = _stacked(function.stacked, start, step, tangents, nodes, batched)
+        made = stacked_rates(function.stacked, start, step, tangents, nodes, batched)
         return _summed(made, (b - a) * weights, seen)
     if batched:
         nodes = nodes.repeat_interleave(count)
@@ -150,24 +151,6 @@ def _together(
         return None
     rates = [r.reshape(_NODES, *([count] if batched else []), *r.shape[1:]) for r in _in_memory(rates, like)]
     return _summed(rates, (b - a) * weights, seen)
-
-
-def _stacked(
-    rates: Stacked,
-    start: Sequence[torch.Tensor],
-    step: Sequence[torch.Tensor],
-    tangents: Sequence[torch.Tensor],
-    nodes: torch.Tensor,
-    batched: bool,
-) -> list[torch.Tensor]:
-    """The derivatives at all nodes by a formula: with the nodes along the first axis, the tangents along the second."""
-    points = [
-        (r + nodes.to(d.real.dtype).reshape(-1, *[1] * d.ndim) * d).unsqueeze(1)
-        for r, d in zip(start, step, strict=True)
-    ]
-    made = rates(points, [c.unsqueeze(0) if batched else c[None, None] for c in tangents])
-    made = [r.expand(len(nodes), *r.shape[1:]) for r in made]  # which are the same at all nodes of a linear function
-    return made if batched else [r.squeeze(1) for r in made]
 
 
 def _summed(
@@ -196,7 +179,7 @@ def _all_panels(
     where = start[0].device
     nodes, weights = (torch.tensor(row, dtype=torch.float64, device=where) for row in zip(*rule, strict=True))
     try:
-        return _summed(_stacked(function.stacked, start, step, tangents, nodes, True), weights, None)
+        return _summed(stacked_rates(function.stacked, start, step, tangents, nodes, True), weights, None)
     except torch.linalg.LinAlgError:  # which the panel of the node says
         return None
 
@@ -339,6 +322,13 @@ def integrate(
     start = [once(r.detach(), torch.clone) if reverse else r.detach() for r in residuals]
     ends = [b.detach() for b in base], [v.detach() for v in result]
     measured = _Measured(function, start, tuple(d.detach() for d in step), ends, bound)
+    given = (*values, *residuals, *components)
+    follows = torch.is_grad_enabled() and any(t.requires_grad for t in given)
+    few = not (reverse or follows or wants_graph()) and _is_little(function, components, result)
+    whole = at_once(function, measured, components) if few else None
+    if whole is not None:
+        warn_of_size(name, whole, components, result, base, reverse)
+        return whole
     panels = measured.panels()
     worst = panels.error()
     if worst > bound:
@@ -351,8 +341,7 @@ def integrate(
         path = (residuals, step) if graph else (measured.start, measured.step)
         made = list(_Path.apply(function, nodes, *path, changes, *components))
     else:
-        given = (*values, *residuals, *components)
-        function.graph = torch.is_grad_enabled() and any(t.requires_grad for t in given)
+        function.graph = follows
         made = _along(function, residuals, step, components, measured, panels)
         if function.graph and not all(bool(torch.isfinite(part).all()) for part in made):
             function.graph = False  # that of logcumsumexp goes through logarithms of what may be zero

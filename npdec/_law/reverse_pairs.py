@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 import torch
 
 from npdec._decomposed.broadcast_residuals import equal_axes, narrowed_product, row_along
-from npdec._decomposed.reverse_graph import by_vjp, scaled
+from npdec._decomposed.reverse_graph import scaled, with_vjp
 from npdec._decomposed.size_warnings import has_finite_sum
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._law.ordinary import of_a_summand
-from npdec._law.ordinary_reverse import is_ordinary, made_of
+from npdec._law.ordinary_reverse import is_ordinary, made_of, on_graph, on_graph_of
 
 __all__ = ["added", "matmul", "product", "quotient"]
 
@@ -23,16 +23,20 @@ _CONSTANTS = (torch.Tensor, torch.nn.Parameter)
 
 
 class _Pair(NamedTuple):
-    """The two arguments; of a constant the value is the residual, and there is no component."""
+    """The two arguments, decomposed tensors or None; of a constant the value is the residual."""
 
     values: Sequence[Any]
     residuals: Sequence[Any]
-    components: Sequence[torch.Tensor | None]
+    tensors: Sequence[DecomposedTensor | None]
     like: DecomposedTensor
 
     def constant(self) -> Any:
         """The one that is a constant; None if both are decomposed."""
-        return next((v for v, c in zip(self.values, self.components, strict=True) if c is None), None)
+        return next((v for v, t in zip(self.values, self.tensors, strict=True) if t is None), None)
+
+    def on_graph(self) -> list[Any]:
+        """The values on the graphs of their components; a constant as it is."""
+        return [v if t is None else on_graph_of(t) for v, t in zip(self.values, self.tensors, strict=True)]
 
 
 def _pair_of(args: Sequence[Any]) -> _Pair | None:
@@ -47,7 +51,7 @@ def _pair_of(args: Sequence[Any]) -> _Pair | None:
         if type(x) is DecomposedTensor:
             if x is not like and not (is_ordinary(x) and x.labels == like.labels and x.dtype is like.dtype):
                 return None
-            parts.append((x.value, x.residual, x.components))
+            parts.append((x.value, x.residual, x))
         elif type(x) is float or type(x) is int:
             parts.append((x, x, None))
         elif type(x) in _CONSTANTS and x.dtype is like.dtype and x.layout is torch.strided and not x.is_meta:
@@ -57,33 +61,34 @@ def _pair_of(args: Sequence[Any]) -> _Pair | None:
             parts.append((x, x, None))
         else:
             return None
-    values, residuals, components = zip(*parts, strict=True)
-    return _Pair(values, residuals, components, like)
+    values, residuals, tensors = zip(*parts, strict=True)
+    return _Pair(values, residuals, tensors, like)
 
 
 def _ends(func: Function, pair: _Pair) -> tuple[torch.Tensor, torch.Tensor] | None:
     """A function of each element at the values and at the residuals, of equal rows once; None if what is decomposed
     does not have the shape of the result."""
     value = func(*pair.values)
-    shape, moving = value.shape, [p for p, c in zip(pair.values, pair.components, strict=True) if c is not None]
+    shape, moving = value.shape, [v for v, t in zip(pair.values, pair.tensors, strict=True) if t is not None]
     if value.dtype is not pair.like.value.dtype or any(part.shape != shape for part in moving):
         return None
-    decomposed = [r for r, c in zip(pair.residuals, pair.components, strict=True) if c is not None]
+    decomposed = [r for r, t in zip(pair.residuals, pair.tensors, strict=True) if t is not None]
     if not any(0 in r.stride() for r in decomposed):
         return value, func(*pair.residuals)
     constant = pair.constant()
     axes = equal_axes(decomposed, [constant] if isinstance(constant, torch.Tensor) else [], shape)
-    parts = zip(pair.residuals, pair.components, strict=True)
-    return value, func(*[r if c is None else row_along(r, axes) for r, c in parts]).expand(shape)
+    parts = zip(pair.residuals, pair.tensors, strict=True)
+    return value, func(*[r if t is None else row_along(r, axes) for r, t in parts]).expand(shape)
 
 
 def added(traits: int, func: Function, args: Sequence[Any]) -> Any:
-    """a + b, a − b, b − a."""
+    """a + b, a − b, b − a. The contributions are those of the terms, which may be small beside the rounding of the
+    result."""
     pair = _pair_of(args)
     ends = None if pair is None else _ends(func, pair)
     if pair is None or ends is None:
         return NotImplemented
-    first, second = pair.components
+    first, second = [None if t is None else t.components for t in pair.tensors]
     if first is None or second is None:
         made = of_a_summand(traits, first, second)
     else:
@@ -104,14 +109,14 @@ def product(func: Function, args: Sequence[Any]) -> Any:
         return NotImplemented
     at_a, at_b = _middles(pair)
     by_a, by_b = scaled(at_b), scaled(at_a)
-    made = by_vjp(*ends, pair.components, lambda grad: (by_a(grad), by_b(grad)))  # type: ignore[arg-type]
-    return made_of(*ends, made, pair.like)
+    carrier = with_vjp(ends[0], pair.on_graph(), lambda grad: (by_a(grad), by_b(grad)))
+    return on_graph(carrier.detach(), ends[1], carrier, pair.like)
 
 
 def quotient(func: Function, args: Sequence[Any]) -> Any:
     """a / b, for a constant b."""
     pair = _pair_of(args)
-    if pair is None or pair.components[1] is not None:
+    if pair is None or pair.tensors[1] is not None:
         return NotImplemented
     divisor = pair.values[1]
     return _scaled(func, pair, divisor) if isinstance(divisor, torch.Tensor) or divisor else NotImplemented
@@ -124,8 +129,8 @@ def _scaled(func: Function, pair: _Pair, factor: Any) -> Any:
     ends = _ends(func, pair)
     if ends is None or (isinstance(factor, torch.Tensor) and not has_finite_sum(ends[0])):
         return NotImplemented
-    parts = zip(pair.values, pair.components, strict=True)
-    return made_of(*ends, func(*[v if c is None else c for v, c in parts]), pair.like)
+    parts = zip(pair.values, pair.tensors, strict=True)
+    return made_of(*ends, func(*[v if t is None else t.components for v, t in parts]), pair.like)
 
 
 def _middles(pair: _Pair) -> list[torch.Tensor]:
@@ -151,4 +156,5 @@ def matmul(func: Function, args: Sequence[Any]) -> Any:
     def vjp(grad: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         return torch.matmul(grad, at_b.mT), torch.matmul(at_a.mT, grad)
 
-    return made_of(value, residual, by_vjp(value, residual, pair.components, vjp), pair.like)  # type: ignore[arg-type]
+    carrier = with_vjp(value, pair.on_graph(), vjp)
+    return on_graph(carrier.detach(), residual, carrier, pair.like)

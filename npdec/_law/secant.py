@@ -20,6 +20,7 @@ from npdec._decomposed.size_warnings import STEEP, STEEPEST, has_finite_sum
 from npdec._impl import slopes_impl
 from npdec._impl.slopes_impl import power
 from npdec._law.quadrature_nodes import gauss_legendre
+from npdec._law.secant_at_once import LONG, secant_at_once
 from npdec._law.secant_cancellation import (
     MANY,
     NODES,
@@ -36,11 +37,10 @@ from npdec._torch.functorch import is_transformed, mapped
 from npdec._torch.interrupts import undisturbed
 from npdec._torch.tracing import tracing
 
-__all__ = ["KEPT", "derivative", "quick_slope", "secant"]
+__all__ = ["KEPT", "at_once", "derivative", "quick_slope", "secant"]
 
 _CANCELLED = 1 / 16  # four bits of the difference are gone
 KEPT = (1 / _CANCELLED - 1) / _CANCELLED  # fx fr over (fx − fr)², from which on they are
-_LONG = 2.0**40
 
 
 def derivative(f: Callable[[torch.Tensor], torch.Tensor], u: torch.Tensor) -> torch.Tensor:
@@ -121,6 +121,21 @@ def secant(
     return _ranged(f, x, r, result, difference, step, others)
 
 
+def at_once(
+    f: Callable[..., torch.Tensor],
+    function: object,
+    traits: int,
+    x: torch.Tensor,
+    r: torch.Tensor,
+    fx: torch.Tensor,
+    fr: torch.Tensor,
+) -> Slope | None:
+    """`secant_at_once`, where no graph is wanted."""
+    if torch.is_grad_enabled() and (x.requires_grad or r.requires_grad or fx.requires_grad or fr.requires_grad):
+        return None
+    return secant_at_once(f, function, traits, x, r, fx, fr, KEPT, derivative)
+
+
 def quick_slope(
     f: Callable[..., torch.Tensor],
     function: object,
@@ -143,7 +158,7 @@ def quick_slope(
     if others and torch.is_grad_enabled() and any(o.requires_grad for o in others):
         return None
     difference, pieces, coarse = fx - fr, bool(traits & Trait.PIECEWISE_LINEAR), traits & Trait.COARSE
-    if pieces and not bool(torch.linalg.vector_norm(step) < _LONG):  # no step is longer, or NaN
+    if pieces and not bool(torch.linalg.vector_norm(step) < LONG):  # no step is longer, or NaN
         return None
     if pieces and step.dtype is difference.dtype:
         slope = torch.div(difference, step, out=step)  # which saves memory, and may take half of the time
@@ -260,7 +275,7 @@ def _ranged(
 def _is_short(step: torch.Tensor) -> bool:
     """Whether no step is so long (or NaN) that a slope over it leaves the exponent range."""
     least, most = torch.aminmax(step)
-    return bool(least > -_LONG) and bool(most < _LONG)
+    return bool(least > -LONG) and bool(most < LONG)
 
 
 def _patched(

@@ -16,13 +16,13 @@ import torch
 from npdec._law.quadrature_nodes import gauss_legendre
 
 __all__ = [
-    "MANY", "NODES", "SMOOTH", "closed_where_close", "elements", "is_of_torch", "mean_derivative", "put_doubles",
-    "with_doubles",
+    "FEW_DIGITS", "MANY", "NODES", "SMOOTH", "closed_where_close", "elements", "is_of_torch", "mean_derivative",
+    "put_doubles", "with_doubles",
 ]  # fmt: skip
 
 SMOOTH = 0.5  # how much the derivative may change over a segment that the quadrature takes as one
 NODES = 6
-_FEW_DIGITS = 2.0**-33  # a difference beside numbers of double precision that has twenty bits
+FEW_DIGITS = 2.0**-33  # a difference beside numbers of double precision that has twenty bits
 _PAIRS = [(0.0, 0.0), (1.0, 0.0), *gauss_legendre(NODES)]  # both ends, and the nodes with their weights
 MANY = 2**13  # elements of which the nodes are computed one by one
 
@@ -76,7 +76,7 @@ def put_doubles(
         return chosen
     slopes, difference, size = made
     slope.index_copy_(0, chosen, slopes.to(slope.dtype))
-    lost = difference <= _FEW_DIGITS * size
+    lost = difference <= FEW_DIGITS * size
     return chosen.index_select(0, lost.nonzero().squeeze(1)) if bool(lost.any()) else chosen[:0]
 
 
@@ -98,9 +98,9 @@ def with_doubles(
         return slope, close.reshape(-1).nonzero().squeeze(1)
     slopes, difference, size = made
     found = torch.where(close, slopes.to(slope.dtype).reshape(slope.shape), slope)
-    if float(torch.sub(difference, size, alpha=_FEW_DIGITS).amin()) > 0:
+    if float(torch.sub(difference, size, alpha=FEW_DIGITS).amin()) > 0:
         return found, None
-    lost = close.reshape(-1) & (difference <= _FEW_DIGITS * size)
+    lost = close.reshape(-1) & (difference <= FEW_DIGITS * size)
     return found, lost.nonzero().squeeze(1)
 
 

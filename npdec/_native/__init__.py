@@ -3,6 +3,9 @@
 Each function there stands before one in Python, which it hands what is not ordinary. So this module changes how long a
 call takes, and nothing else. The environment variable `NPDEC_PURE_PYTHON` leaves it out.
 
+What the law looks at in several passes over memory is found in one (`slopes.c`, `normal.c`, `pools.c`): where that is
+not built, or somebody follows, torch finds it.
+
 Arrays of few elements are lazy: where their numbers lie is known, and a tensor is made when `_t` is asked for
 (`lazy.c`, `holding.c`). What is computed of them is what gives the same on every processor, to the bit (`loops.c`).
 """
@@ -18,7 +21,7 @@ import torch
 
 __all__ = ["calls"]
 
-_INTERFACE = 8
+_INTERFACE = 9
 calls: Any = None
 if not os.environ.get("NPDEC_PURE_PYTHON"):
     with contextlib.suppress(ImportError):  # it is not built, or for another Python

@@ -7,7 +7,7 @@
 #include <stddef.h>
 
 /* Counts the changes of what `attach_...` take, as `npdec/_native/__init__.py` does. */
-#define INTERFACE 8
+#define INTERFACE 9
 
 /* The dtypes that a Python number holds. */
 enum kind { BOOL, INT8, INT16, INT32, INT64, UINT8, UINT16, UINT32, UINT64, FLOAT16, FLOAT32, FLOAT64, COMPLEX64,
@@ -286,6 +286,21 @@ PyObject *attach_elements(PyObject *module, PyObject *args);
 int close_window(PyObject *array);                    /* if it alone holds the tensor beside its array; 0 if not */
 PyObject *references(PyObject *module, PyObject *sample);
 extern PyType_Spec elements_spec;
+
+/* slopes.c */
+PyObject *secants(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *places_of_nan(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *ends_at(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *put_secants(PyObject *module, PyObject *const *args, Py_ssize_t count);
+
+/* normal.c */
+PyObject *normal_rows(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *normal_back(PyObject *module, PyObject *const *args, Py_ssize_t count);
+
+/* pools.c */
+PyObject *pool_leaders(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *pool_shares(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *pool_back(PyObject *module, PyObject *const *args, Py_ssize_t count);
 
 /* module.c */
 Py_ssize_t offset_of(PyObject *member);               /* where a slot lies in an instance, or -1 with TypeError */

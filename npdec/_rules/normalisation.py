@@ -28,7 +28,7 @@ from npdec._torch.functorch import is_transformed, mapped
 from npdec._torch.tracing import tracing
 from npdec.exceptions import DecompositionWarning
 
-__all__ = ["apply_operator"]
+__all__ = ["apply_operator", "deepest"]
 
 Function = Callable[..., Any]
 _SMALL = 2**14
@@ -87,12 +87,18 @@ def _centred(rows: torch.Tensor) -> torch.Tensor:
     return rows - rows.mean(-1, keepdim=True)
 
 
+def deepest(dtype: torch.dtype) -> float:
+    """The depth (`npdec._impl.segments_impl.Jacobian`) from which on a path passes through zero variance."""
+    return -1.7 * math.log(torch.finfo(dtype).eps)
+
+
 def _warn_of_poles(name: str, depth: torch.Tensor | None, x: _Path | DecomposedTensor) -> None:
     """Across a path through zero variance contributions are infinite, and near it they depend on the last digits."""
     if depth is None or tracing() or mapped():
         return
-    deepest = -1.7 * math.log(torch.finfo(x.value.dtype).eps)
-    if bool((depth < deepest).all()) or not bool((torch.isfinite(x.value) & torch.isfinite(x.residual)).all()):
+    if bool((depth < deepest(x.value.dtype)).all()) or not bool(
+        (torch.isfinite(x.value) & torch.isfinite(x.residual)).all()
+    ):
         return
     _util.warn(
         f"{name}: the path from the baseline to the value passes through zero variance, where contributions have no "

@@ -10,13 +10,13 @@ import torch.nn.functional as F
 
 from npdec._decomposed.axes import axes_of_shape, narrowed
 from npdec._decomposed.call import Call
-from npdec._decomposed.reverse_graph import stand_in
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._impl._util import working_dtype
 from npdec._law import law, ordinary_reverse
 from npdec._law.ordinary import FACTORS, has_elements
 from npdec._rules.by_formula import own_numbers, value_of
 from npdec._rules.normalisation import Function, Layer, normalise
+from npdec._rules.normalisation_reverse import form, of_groups, of_shape
 from npdec._rules.rule import rule
 
 
@@ -25,7 +25,10 @@ def _flat(shape: tuple[int, ...]) -> tuple[Function, Function]:
     return lambda t, lead: t.flatten(t.ndim - len(shape)), lambda t, lead: t.unflatten(-1, shape)
 
 
-@rule(F.layer_norm, torch.layer_norm, along=axes_of_shape)
+_BY_SHAPE = "input normalized_shape weight bias eps cudnn_enable".split()
+
+
+@rule(F.layer_norm, torch.layer_norm, along=axes_of_shape, short=form(_BY_SHAPE, of_shape(centred=True)))
 def _layer_norm(
     func: Function,
     x: Any,
@@ -45,7 +48,10 @@ def _layer_norm(
     return normalise(layer, x, weight, bias)
 
 
-@rule(F.rms_norm, torch.rms_norm, along=axes_of_shape)
+_BY_MEAN_SQUARE = "input normalized_shape weight eps".split()
+
+
+@rule(F.rms_norm, torch.rms_norm, along=axes_of_shape, short=form(_BY_MEAN_SQUARE, of_shape(centred=False)))
 def _rms_norm(func: Function, x: Any, normalized_shape: Any, weight: Any = None, eps: float | None = None) -> Any:
     if x.is_complex():  # torch's mean square of complex numbers is no length
         return law.quadrature(Call(func, None, (x, normalized_shape, weight, eps), {}))
@@ -60,7 +66,10 @@ def _rms_norm(func: Function, x: Any, normalized_shape: Any, weight: Any = None,
     return normalise(layer, x, weight, None)
 
 
-@rule(F.group_norm, torch.group_norm)
+_BY_GROUP = "input num_groups weight bias eps cudnn_enabled".split()
+
+
+@rule(F.group_norm, torch.group_norm, short=form(_BY_GROUP, of_groups))
 def _group_norm(
     func: Function,
     x: Any,
@@ -112,10 +121,9 @@ def _by_given_statistics(func: Function, args: Sequence[Any], options: dict[str,
         if constant.is_inference():
             return NotImplemented
         named[name] = constant.detach()
-    on_graph = func(stand_in(x.value, x.components), **named)
-    residual = func(narrowed(x.residual, 1), **named).expand(on_graph.shape)
-    component = torch.sub(on_graph, residual).unsqueeze(0)
-    return ordinary_reverse.made_of(on_graph.detach(), residual, component, x)
+    carrier = func(ordinary_reverse.on_graph_of(x), **named)
+    residual = func(narrowed(x.residual, 1), **named).expand(carrier.shape)
+    return ordinary_reverse.on_graph(carrier.detach(), residual, carrier, x)
 
 
 @rule(F.batch_norm, short=_by_given_statistics)

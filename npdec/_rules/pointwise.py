@@ -20,7 +20,7 @@ from npdec._impl import (
 )
 from npdec._impl._by_elements import by_elements
 from npdec._impl.quotients_impl import of_quotient, of_rest
-from npdec._law import ordinary_pieces
+from npdec._law import ordinary_parts, ordinary_pieces
 from npdec._law.law import TaggedRule
 from npdec._law.ordinary_logic import replaced
 from npdec._rules.rule import rule
@@ -120,6 +120,9 @@ for _kernel, _means in (
     (elementwise_math_impl.cbrt, {"close": slopes_impl.cbrt}),
     (elementwise_powers_impl.float_power, {"traits": Trait.HOLOMORPHIC, "rates": slopes_impl.rates_of_power}),
     (elementwise_math_impl.logaddexp2, {"mean": slopes_impl.mean_logaddexp2}),
+    (elementwise_float_impl.modf, {"short": ordinary_parts.fraction_and_whole}),
+    (elementwise_float_impl.frexp, {"short": ordinary_parts.mantissa_and_exponent}),
+    (elementwise_float_impl.ldexp, {"short": ordinary_parts.moved_exponent}),
 ):
     rule(_kernel, **_means)(TaggedRule(read_parameters(_kernel)))
 

@@ -19,6 +19,7 @@ from npdec._decomposed.reverse_graph import by_vjp, no_graph, uses_vjp
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._impl.envelope_impl import leading_fractions
 from npdec._law import law
+from npdec._rules.pooling_reverse import max_pool
 from npdec._rules.rule import rule
 from npdec._torch.functorch import is_transformed
 from npdec._torch.tracing import name_of, tracing
@@ -369,8 +370,8 @@ def _rrelu(
 
 def _enter_pools(found: Sequence[Function], written: Function, kernel: Function) -> None:
     """Give the functions that are written in Python the one rule, and those in C++ the other."""
-    rule(*[f for f in found if isinstance(f, types.FunctionType)])(written)
-    rule(*[f for f in found if not isinstance(f, types.FunctionType)])(kernel)
+    rule(*[f for f in found if isinstance(f, types.FunctionType)], short=max_pool)(written)
+    rule(*[f for f in found if not isinstance(f, types.FunctionType)], short=max_pool)(kernel)
 
 
 for _kind, _written, _kernel in (

@@ -13,6 +13,7 @@ from npdec._core.progress import Progress, Show
 from npdec._decomposed import block_sparse, completeness
 from npdec._decomposed.axes import narrowed
 from npdec._decomposed.reverse_graph import freed, overwritten
+from npdec._decomposed.size_limits import HANDFUL
 from npdec._decomposed.size_warnings import STEEP
 from npdec._decomposed.tensor import DecomposedTensor, Labels, copy_of, is_broadcast
 from npdec._impl import _util
@@ -132,12 +133,17 @@ def _look_at(
     """Say what is to be said of the contributions (C,) to one number, by sums that mostly tell that nothing is: Python
     compares them sooner than torch does."""
     row, most = row.detach(), _most(row.dtype)
-    made, ends = row.abs().sum().item(), (abs(value.item()), abs(residual.item()))
+    if row.is_cpu and row.numel() <= HANDFUL and not row.is_complex():
+        numbers = row.tolist()
+        made, total = sum(map(abs, numbers)), sum(numbers)
+    else:
+        made, total = row.abs().sum().item(), row.sum().item()
+    ends = (abs(value.item()), abs(residual.item()))
     more = ": mode='forward' shares out what is left, and names the operation"
     if not made <= most * max(ends) and _warn_if_large(problem, value, residual, row, more):
         return
     moved = change.item()
-    missed, gross = abs(moved - row.sum().item()), abs(moved) + made
+    missed, gross = abs(moved - total), abs(moved) + made
     if math.isfinite(gross) and missed > max(0.01, torch.finfo(row.dtype).eps ** 0.5) * gross:
         _warn_if_lost(run, missed, sum(ends))
 

@@ -341,7 +341,7 @@ def _chosen(result: Any, output: Any, batch: int | None, whole: bool) -> torch.T
             raise ValueError(
                 f"attribute: the function returned an array of shape {shape}: choose one element with output="
             )
-        return made.reshape(lead)
+        return made if shape == () else made.reshape(lead)
     said = index[0] if len(index) == 1 else index
     try:
         one = made[(slice(None), *index)] if lead else made[said]

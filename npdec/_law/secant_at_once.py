@@ -1,0 +1,131 @@
+"""Secant slopes of many elements in one pass over memory (`npdec._native`): the slope, how large it is, and where it
+has lost digits, which several calls of torch tell otherwise (`npdec._law.secant`)."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from npdec._decomposed.registry import Trait, close_of
+from npdec._decomposed.size_warnings import STEEP, STEEPEST
+from npdec._law.secant_cancellation import (
+    FEW_DIGITS,
+    closed_where_close,
+    elements,
+    is_of_torch,
+    mean_derivative,
+    put_doubles,
+)
+from npdec._law.slope import Slope
+from npdec._native import calls
+from npdec._torch.interrupts import undisturbed
+
+__all__ = ["LONG", "secant_at_once"]
+
+LONG = 2.0**40  # steps, over which a slope may leave the exponent range
+_IN_PIECES, _COARSE = 1, 2  # as npdec/_native/slopes.c has them
+_ALONE = 2**18  # elements, up to which one thread is enough
+_THREADS = 4  # with which torch's calls together take no less
+
+
+def secant_at_once(
+    f: Callable[..., torch.Tensor],
+    function: object,
+    traits: int,
+    x: torch.Tensor,
+    r: torch.Tensor,
+    fx: torch.Tensor,
+    fr: torch.Tensor,
+    kept: float,
+    derivative: Callable[..., torch.Tensor],
+) -> Slope | None:
+    """The slope of an elementwise function of one, of which no graph is made; None where it has to be looked at more
+    closely, or does not lie in memory element by element. `kept` is fx fr over (fx − fr)², from which on digits are
+    lost, and `derivative(f, u)` the function's."""
+    size = fx.numel()
+    if calls is None or (size > _ALONE and torch.get_num_threads() > _THREADS):
+        return None
+    pieces, coarse = traits & Trait.PIECEWISE_LINEAR, traits & Trait.COARSE
+    slope = torch.empty_like(fx)
+    found = calls.secants(x, r, fx, fr, slope, _IN_PIECES if pieces else _COARSE if coarse else 0, kept)
+    if found is None:
+        return None
+    marked, most, least, longest, beyond = found
+    if beyond or not most < math.inf or (pieces and not longest < LONG):
+        return None
+    if marked:
+        chosen = torch.empty(marked, dtype=torch.int64)
+        if not calls.places_of_nan(slope, chosen):
+            return None
+        sizes = _put_doubles(f, function, x, r, chosen, slope) if not pieces else None
+        if sizes is None:
+            flat, near = slope.view(-1), elements(x, chosen)
+            at = functools.partial(derivative, f)
+            made = undisturbed(at, near) if pieces else _beside(f, function, coarse, x, r, fx, fr, chosen, at)
+            flat.index_copy_(0, chosen, made)
+            ends = made.abs().aminmax()
+            sizes = float(ends.max), float(ends.min)
+        most, least = max(most, sizes[0]), min(least, sizes[1])
+        if not math.isfinite(sizes[0]):
+            return None
+    info = torch.finfo(slope.dtype)
+    if pieces:
+        return Slope(slope)
+    if not (info.tiny / info.eps <= least and most <= info.max * info.eps):
+        return None
+    return Slope(slope, steep=most > STEEPEST.get(slope.dtype, STEEP))
+
+
+def _put_doubles(
+    f: Callable[..., torch.Tensor],
+    function: object,
+    x: torch.Tensor,
+    r: torch.Tensor,
+    chosen: torch.Tensor,
+    slope: torch.Tensor,
+) -> tuple[float, float] | None:
+    """Put the slopes between close numbers in single precision, by the difference in double precision, and give the
+    largest and the least of their magnitudes; None where that has lost too many digits, or is not known."""
+    if slope.dtype is not torch.float32 or not is_of_torch(function) or close_of(function) is not None:
+        return None
+    ends = torch.empty((2, len(chosen)), dtype=torch.float64)
+    if not calls.ends_at(x, r, chosen, ends):
+        return None
+    values = f(ends)
+    if values.dtype is not torch.float64:
+        return None
+    found: tuple[float, float] | None = calls.put_secants(ends, values, chosen, slope, FEW_DIGITS)
+    return found
+
+
+def _beside(
+    f: Callable[..., torch.Tensor],
+    function: object,
+    coarse: int,
+    x: torch.Tensor,
+    r: torch.Tensor,
+    fx: torch.Tensor,
+    fr: torch.Tensor,
+    chosen: torch.Tensor,
+    derivative: Callable[[torch.Tensor], torch.Tensor],
+) -> torch.Tensor:
+    """The slopes between close numbers, which lie at the chosen places."""
+    near, far, high, low = [elements(t, chosen) for t in (x, r, fx, fr)]
+    difference, step = high - low, near - far
+    rounded = (near * (high != 0)).abs() + (far * (low != 0)).abs() if coarse else high.abs() + low.abs()
+    close: Any = close_of(function)
+    if close is not None:
+        return closed_where_close(close, near, far, rounded, difference, step, torch.ones_like(step, dtype=torch.bool))
+    slope = difference / step
+    if torch.finfo(slope.dtype).bits == 64 or not is_of_torch(function):
+        return undisturbed(mean_derivative, derivative, near, far, rounded, slope)
+    places = torch.arange(len(chosen))
+    rest = put_doubles(f, near, far, slope, places, ())
+    if len(rest):
+        parts = [t.index_select(0, rest) for t in (near, far, rounded, slope)]
+        slope.index_copy_(0, rest, undisturbed(mean_derivative, derivative, *parts))
+    return slope

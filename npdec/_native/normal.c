@@ -1,0 +1,281 @@
+/* Normalisation layers in reverse mode: of each row the sums that its path needs, and gradients back through it. What is
+ * computed is written in npdec/_impl/segments_impl.py: with rows u = low + t moved, less their means where they are
+ * centred, and s(t) the root of |u|² + floor, the mean derivative of u / s is diagonal − Vᵀ W V, with V of low and moved;
+ * where the path comes near the origin, of what of low is across it, and of its direction.
+ */
+#include "tensors.h"
+#include <math.h>
+
+#define LANES 8
+
+/* What is kept of a row: the diagonal, W, the means, and of what V is made: the second is moved times `inverse`, and the
+ * first low less `foot` times that, less `rest`, less `more` times that, times `unit`. */
+enum { DIAGONAL, W00, W01, W11, OF_LOW, OF_MOVED, INVERSE, FOOT, REST, MORE, UNIT, NUMBERS };
+
+#define SHORT (1.0 / 16) /* as in segments_impl.py: paths that are short beside their distance from the origin */
+#define CLEAR (1.0 / 16) /* and that keep so far off it that sums keep their digits */
+#define LARGE 1e10
+
+static const double nodes[4] = {0.1834346424956498, 0.5255324099163290, 0.7966664774136267, 0.9602898564975363};
+static const double weights[4] = {0.3626837833783620, 0.3137066458778873, 0.2223810344533745, 0.1012285362903763};
+
+static double
+added(const double *lanes)
+{
+    return ((lanes[0] + lanes[4]) + (lanes[2] + lanes[6])) + ((lanes[1] + lanes[5]) + (lanes[3] + lanes[7]));
+}
+
+/* ∫ 1/s, and ∫ (1, t, t²) / s³, by |r|² + floor, r·d and |d|²; 0 where the path comes near the origin. */
+static int
+of_sums(double rr, double rd, double dd, double *to)
+{
+    if (dd <= SHORT * rr) {
+        to[0] = to[1] = to[2] = to[3] = 0;
+        for (int i = 0; i < 8; i++) {
+            double t = (1 + (i % 2 ? 1 : -1) * nodes[i / 2]) / 2, weight = weights[i / 2] / 2;
+            double q = rr + t * (2 * rd + t * dd), root = sqrt(q), cube = weight / (q * root);
+            to[0] += weight / root;
+            to[1] += cube;
+            to[2] += cube * t;
+            to[3] += cube * t * t;
+        }
+        return 1;
+    }
+    double q0 = rr - rd * rd / dd;
+    if (!(q0 > CLEAR * rr))
+        return 0;
+    double length = sqrt(dd), p0 = rd / length, p1 = p0 + length, width = sqrt(q0);
+    double s0 = sqrt(q0 + p0 * p0), s1 = sqrt(q0 + p1 * p1), back = rd / dd;
+    double potential = (asinh(p1 / width) - asinh(p0 / width)) / length, bend = (p1 / s1 - p0 / s0) / length;
+    double cross = -(1 / s1 - 1 / s0) / length / length, w00 = bend / q0, w01 = cross - w00 * back;
+    to[0] = potential;
+    to[1] = w00;
+    to[2] = w01;
+    to[3] = (potential - bend) / dd - back * (cross + w01);
+    return 1;
+}
+
+/* The same of a path that comes near the origin, of whose low there is `across` left: |across|² + floor is q0. */
+static int
+of_path(double p0, double length, double q0, double deepest, double *to)
+{
+    double p1 = p0 + length, s0 = sqrt(q0 + p0 * p0), s1 = sqrt(q0 + p1 * p1), width = sqrt(q0);
+    double outer0 = s0 + fabs(p0), outer1 = s1 + fabs(p1);
+    double gap = (p0 > 0 ? outer0 : q0 / outer0) + (p1 < 0 ? outer1 : q0 / outer1);
+    double potential = log((s0 + s1 + length) / gap) / length, bend = (p1 / s1 - p0 / s0) / length;
+    if (!(width > 0 && potential * length < deepest))
+        return 0;
+    to[DIAGONAL] = potential;
+    to[W00] = bend;
+    to[W01] = width * (1 / s0 - 1 / s1) / length;
+    to[W11] = potential - bend;
+    to[UNIT] = 1 / width;
+    return 1;
+}
+
+/* Of a row of x and of r: the means, and the sums of products of what is left without them. */
+#define ROW(number)                                                                                                    \
+    static void row_##number(const number *x, const number *r, Py_ssize_t m, int centred, double *means, double *sums) \
+    {                                                                                                                  \
+        double low[LANES] = {0}, moved[LANES] = {0}, rr[LANES] = {0}, rd[LANES] = {0}, dd[LANES] = {0};                \
+        Py_ssize_t whole = m - m % LANES;                                                                              \
+        means[0] = means[1] = 0;                                                                                       \
+        if (centred) {                                                                                                 \
+            for (Py_ssize_t j = 0; j < whole; j += LANES)                                                              \
+                for (int k = 0; k < LANES; k++) {                                                                      \
+                    low[k] += r[j + k];                                                                                \
+                    moved[k] += (double)x[j + k] - r[j + k];                                                           \
+                }                                                                                                      \
+            for (Py_ssize_t j = whole; j < m; j++) {                                                                   \
+                low[0] += r[j];                                                                                        \
+                moved[0] += (double)x[j] - r[j];                                                                       \
+            }                                                                                                          \
+            means[0] = added(low) / m;                                                                                 \
+            means[1] = added(moved) / m;                                                                               \
+        }                                                                                                              \
+        const double of_low = means[0], of_moved = means[1];                                                           \
+        for (Py_ssize_t j = 0; j < whole; j += LANES)                                                                  \
+            for (int k = 0; k < LANES; k++) {                                                                          \
+                double a = r[j + k] - of_low, b = ((double)x[j + k] - r[j + k]) - of_moved;                            \
+                rr[k] += a * a;                                                                                        \
+                rd[k] += a * b;                                                                                        \
+                dd[k] += b * b;                                                                                        \
+            }                                                                                                          \
+        for (Py_ssize_t j = whole; j < m; j++) {                                                                       \
+            double a = r[j] - of_low, b = ((double)x[j] - r[j]) - of_moved;                                            \
+            rr[0] += a * a;                                                                                            \
+            rd[0] += a * b;                                                                                            \
+            dd[0] += b * b;                                                                                            \
+        }                                                                                                              \
+        sums[0] = added(rr);                                                                                           \
+        sums[1] = added(rd);                                                                                           \
+        sums[2] = added(dd);                                                                                           \
+    }                                                                                                                  \
+    /* Gradients of a row, times what stands in `scale`, one number for every `step`, back through it. */              \
+    static void back_##number(const number *x, const number *r, const number *grad, const number *scale,              \
+                              Py_ssize_t step, Py_ssize_t m, int centred, const double *of, double *row, number *to)   \
+    {                                                                                                                  \
+        double first[LANES] = {0}, second[LANES] = {0}, all[LANES] = {0};                                              \
+        const double of_low = of[OF_LOW], of_moved = of[OF_MOVED], inverse = of[INVERSE], foot = of[FOOT];             \
+        const double rest = of[REST], more = of[MORE], unit = of[UNIT];                                                \
+        double *low = row + m, *moved = low + m;                                                                       \
+        Py_ssize_t whole = m - m % LANES;                                                                              \
+        for (Py_ssize_t j = 0; j < m; j++) {                                                                           \
+            moved[j] = (((double)x[j] - r[j]) - of_moved) * inverse;                                                   \
+            low[j] = ((((r[j] - of_low) - foot * moved[j]) - rest) - more * moved[j]) * unit;                          \
+        }                                                                                                              \
+        if (scale == NULL)                                                                                             \
+            for (Py_ssize_t j = 0; j < m; j++)                                                                         \
+                row[j] = grad[j];                                                                                      \
+        else if (step == 1)                                                                                            \
+            for (Py_ssize_t j = 0; j < m; j++)                                                                         \
+                row[j] = (double)grad[j] * scale[j];                                                                   \
+        else                                                                                                           \
+            for (Py_ssize_t j = 0; j < m; j += step)                                                                   \
+                for (Py_ssize_t k = j; k < j + step; k++)                                                              \
+                    row[k] = (double)grad[k] * scale[j / step];                                                        \
+        for (Py_ssize_t j = 0; j < whole; j += LANES)                                                                  \
+            for (int k = 0; k < LANES; k++) {                                                                          \
+                first[k] += row[j + k] * low[j + k];                                                                   \
+                second[k] += row[j + k] * moved[j + k];                                                                \
+                all[k] += row[j + k];                                                                                  \
+            }                                                                                                          \
+        for (Py_ssize_t j = whole; j < m; j++) {                                                                       \
+            first[0] += row[j] * low[j];                                                                               \
+            second[0] += row[j] * moved[j];                                                                            \
+            all[0] += row[j];                                                                                          \
+        }                                                                                                              \
+        const double a = added(first), b = added(second), mean = centred ? added(all) / m : 0;                         \
+        const double by_low = of[W00] * a + of[W01] * b, by_moved = of[W01] * a + of[W11] * b;                         \
+        const double diagonal = of[DIAGONAL];                                                                          \
+        for (Py_ssize_t j = 0; j < m; j++)                                                                             \
+            to[j] = (number)(diagonal * (row[j] - mean) - low[j] * by_low - moved[j] * by_moved);                      \
+    }                                                                                                                  \
+    /* What is kept of a row whose path comes near the origin; 0 where it meets it. */                                 \
+    static int near_##number(const number *x, const number *r, Py_ssize_t m, int centred, const double *sums,          \
+                             double floor, double deepest, double *to)                                                 \
+    {                                                                                                                  \
+        double length = sqrt(sums[2]), inverse = 1 / length, foot = sums[1] * inverse, rest = 0, more = 0, q0 = floor; \
+        if (!(length > 0))                                                                                             \
+            return 0;                                                                                                  \
+        for (int turn = centred ? 0 : 1; turn < 3; turn++) {                                                           \
+            double sum = 0;                                                                                            \
+            for (Py_ssize_t j = 0; j < m; j++) {                                                                       \
+                double along = (((double)x[j] - r[j]) - to[OF_MOVED]) * inverse;                                       \
+                double across = (((r[j] - to[OF_LOW]) - foot * along) - rest) - more * along;                          \
+                sum += turn == 0 ? across : turn == 1 ? across * along : across * across;                              \
+            }                                                                                                          \
+            if (turn == 0)                                                                                             \
+                rest = sum / m;                                                                                        \
+            else if (turn == 1)                                                                                        \
+                more = sum;                                                                                            \
+            else                                                                                                       \
+                q0 += sum;                                                                                             \
+        }                                                                                                              \
+        to[INVERSE] = inverse;                                                                                         \
+        to[FOOT] = foot;                                                                                               \
+        to[REST] = rest;                                                                                               \
+        to[MORE] = more;                                                                                               \
+        return of_path(foot + more, length, q0, deepest, to);                                                          \
+    }
+
+ROW(float)
+ROW(double)
+
+/* Where the rows of x and of r lie, which has as many or a part of them, again and again; the number of them, or 0 where
+ * they do not lie one after the other. */
+static Py_ssize_t
+rows_in(PyObject *const *args, Py_ssize_t m, Array *x, Array *r, Array *numbers, Py_ssize_t *period)
+{
+    if (m <= 0 || !plain_array(args[0], x) || !plain_array(args[1], r) || !plain_array(args[2], numbers))
+        return 0;
+    Py_ssize_t size = size_of(x);
+    *period = period_of(r);
+    if (size == 0 || size % m || x->bits != r->bits || size % size_of(r) || period_of(x) != size || *period <= 0
+        || *period % m || numbers->bits != 64 || size_of(numbers) != NUMBERS * (size / m)
+        || period_of(numbers) != size_of(numbers))
+        return 0;
+    return size / m;
+}
+
+/* normal_rows(x, r, numbers, m, floor, centred, deepest): puts what is kept of each row of m elements, and says whether
+ * that was all: not where a path passes so near the origin that its `deepest` logarithm has to be looked at. */
+PyObject *
+normal_rows(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    Array x, r, numbers;
+    Py_ssize_t period, m = count == 7 ? PyLong_AsSsize_t(args[3]) : 0;
+    double floor = count == 7 ? PyFloat_AsDouble(args[4]) : 0, deepest = count == 7 ? PyFloat_AsDouble(args[6]) : 0;
+    Py_ssize_t rows = PyErr_Occurred() ? 0 : rows_in(args, m, &x, &r, &numbers, &period);
+    if (rows == 0 || is_seen_by_torch())
+        return left_to_python(), PyBool_FromLong(0);
+    int centred = args[5] == Py_True, is_all = 1;
+    double root = sqrt((double)m);
+    Py_BEGIN_ALLOW_THREADS
+    for (Py_ssize_t i = 0; i < rows && is_all; i++) {
+        double sums[3], *to = (double *)numbers.elements + NUMBERS * i;
+        Py_ssize_t at = i * m, low = at % period;
+        int is_single = x.bits == 32;
+        to[INVERSE] = to[UNIT] = 1;
+        to[FOOT] = to[REST] = to[MORE] = 0;
+        if (is_single)
+            row_float((float *)x.elements + at, (float *)r.elements + low, m, centred, to + OF_LOW, sums);
+        else
+            row_double((double *)x.elements + at, (double *)r.elements + low, m, centred, to + OF_LOW, sums);
+        if (!(1 / LARGE < sums[0] + floor + sums[2] && sums[0] + floor + sums[2] < LARGE))
+            is_all = 0;
+        else if (!of_sums(sums[0] + floor, sums[1], sums[2], to))
+            is_all = is_single ? near_float((float *)x.elements + at, (float *)r.elements + low, m, centred, sums,
+                                            floor, deepest, to)
+                               : near_double((double *)x.elements + at, (double *)r.elements + low, m, centred, sums,
+                                             floor, deepest, to);
+        for (int k = DIAGONAL; k <= W11; k++)
+            to[k] *= root;
+    }
+    Py_END_ALLOW_THREADS
+    return PyBool_FromLong(is_all);
+}
+
+/* normal_back(x, r, numbers, gradients, weight or None, step, centred, to): gradients back through the rows. Each number
+ * of the weight stands beside `step` elements, again and again. Whether it was done. */
+PyObject *
+normal_back(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    Array x, r, numbers, grad, weight, to;
+    Py_ssize_t period, step = count == 8 ? PyLong_AsSsize_t(args[5]) : 0;
+    if (step <= 0 || !plain_array(args[0], &x) || !plain_array(args[2], &numbers) || size_of(&numbers) < NUMBERS
+        || is_seen_by_torch())
+        return left_to_python(), PyBool_FromLong(0);
+    Py_ssize_t size = size_of(&x), m = size / (size_of(&numbers) / NUMBERS);
+    Py_ssize_t rows = rows_in(args, m, &x, &r, &numbers, &period), numbers_of_weight = 0;
+    int has_weight = args[4] != Py_None, centred = args[6] == Py_True;
+    if (rows == 0 || !plain_array(args[3], &grad) || !plain_array(args[7], &to) || grad.bits != x.bits
+        || to.bits != x.bits || period_of(&grad) != size || period_of(&to) != size || size_of(&grad) != size
+        || size_of(&to) != size)
+        return left_to_python(), PyBool_FromLong(0);
+    if (has_weight) {
+        if (!plain_array(args[4], &weight) || weight.bits != x.bits || period_of(&weight) != size_of(&weight)
+            || size_of(&weight) == 0 || m % step || (size_of(&weight) * step) % m)
+            return left_to_python(), PyBool_FromLong(0);
+        numbers_of_weight = size_of(&weight);
+    }
+    double *row = PyMem_Malloc(3 * m * sizeof(double));
+    if (row == NULL)
+        return PyErr_NoMemory();
+    Py_BEGIN_ALLOW_THREADS
+    for (Py_ssize_t i = 0; i < rows; i++) {
+        const double *of = (double *)numbers.elements + NUMBERS * i;
+        Py_ssize_t at = i * m, low = at % period, beside = has_weight ? at / step % numbers_of_weight : 0;
+        if (x.bits == 32)
+            back_float((float *)x.elements + at, (float *)r.elements + low, (float *)grad.elements + at,
+                       has_weight ? (float *)weight.elements + beside : NULL, step, m, centred, of, row,
+                       (float *)to.elements + at);
+        else
+            back_double((double *)x.elements + at, (double *)r.elements + low, (double *)grad.elements + at,
+                        has_weight ? (double *)weight.elements + beside : NULL, step, m, centred, of, row,
+                        (double *)to.elements + at);
+    }
+    Py_END_ALLOW_THREADS
+    PyMem_Free(row);
+    Py_RETURN_TRUE;
+}

@@ -1,0 +1,249 @@
+/* Secant slopes (f(x) − f(r)) / (x − r) of many elements in one pass over memory, and where they have lost digits. What
+ * is to be done there is Python's (npdec/_law/secant_at_once.py). All is arithmetic that is the same on every processor.
+ */
+#include "tensors.h"
+#include <math.h>
+#include <string.h>
+
+#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__linux__)
+#define BY_PROCESSOR __attribute__((target_clones("avx2", "default")))
+#else
+#define BY_PROCESSOR
+#endif
+
+#define IN_PIECES 1 /* a piecewise linear function, whose difference loses digits nowhere but without a step */
+#define COARSE 2    /* close arguments lose digits as well */
+
+typedef struct {
+    Py_ssize_t marked;      /* elements without a slope: NaN is put there */
+    int64_t most, least;    /* the bits of the largest magnitude among the others, and of the smallest */
+    int64_t longest;        /* of the steps */
+    int is_beyond;          /* whether something has left the range of the dtype */
+} Found;
+
+#define BLOCK 512 /* numbers, which stay where the processor finds them again */
+
+/* Bits of numbers without a sign are ordered as they are; those of infinity and NaN come last. */
+#define SECANTS(number, bits, least_number)                                                                            \
+    BY_PROCESSOR static void secants_##number(const number *restrict x, const number *restrict r,                     \
+                                              const number *restrict fx, const number *restrict fr,                   \
+                                              number *restrict to, Py_ssize_t count, int flags, number kept,          \
+                                              Found *restrict found)                                                   \
+    {                                                                                                                  \
+        const number nan_number = (number)NAN, endless_number = (number)INFINITY;                                      \
+        bits nan, endless, most = 0, longest = 0, beyond = 0, marked = 0, lost[BLOCK], slope[BLOCK], length[BLOCK];    \
+        const bits all = ~((bits)1 << (8 * sizeof(bits) - 1));                                                         \
+        bits least = all;                                                                                              \
+        memcpy(&nan, &nan_number, sizeof(nan));                                                                        \
+        memcpy(&endless, &endless_number, sizeof(endless));                                                            \
+        number step[BLOCK], excess[BLOCK], made[BLOCK];                                                                \
+        if (flags & IN_PIECES)                                                                                         \
+            for (Py_ssize_t i = 0; i < count; i++) {                                                                   \
+                step[i] = x[i] - r[i];                                                                                 \
+                made[i] = (fx[i] - fr[i]) / step[i];                                                                   \
+            }                                                                                                          \
+        else                                                                                                           \
+            for (Py_ssize_t i = 0; i < count; i++) {                                                                   \
+                number change = fx[i] - fr[i];                                                                         \
+                step[i] = x[i] - r[i];                                                                                 \
+                made[i] = change / step[i];                                                                            \
+                excess[i] = (fx[i] * fr[i] + least_number) - kept * change * change;                                   \
+            }                                                                                                          \
+        memcpy(length, step, count * sizeof(bits));                                                                    \
+        if (flags & IN_PIECES)                                                                                         \
+            for (Py_ssize_t i = 0; i < count; i++)                                                                     \
+                lost[i] = (length[i] & all) == 0;                                                                      \
+        else                                                                                                           \
+            memcpy(lost, excess, count * sizeof(bits));                                                                \
+        memcpy(slope, made, count * sizeof(bits));                                                                     \
+        if (flags & COARSE) {                                                                                          \
+            for (Py_ssize_t i = 0; i < count; i++)                                                                     \
+                excess[i] = x[i] * r[i] - kept * step[i] * step[i];                                                    \
+            bits more[BLOCK];                                                                                          \
+            memcpy(more, excess, count * sizeof(bits));                                                                \
+            for (Py_ssize_t i = 0; i < count; i++) {                                                                   \
+                beyond |= (more[i] & all) >= endless;                                                                  \
+                lost[i] = more[i] > lost[i] ? more[i] : lost[i];                                                       \
+            }                                                                                                          \
+        }                                                                                                              \
+        for (Py_ssize_t i = 0; i < count; i++) {                                                                       \
+            bits mark = -(bits)(lost[i] > 0), size = slope[i] & all, its = length[i] & all;                            \
+            bits high = size & ~mark, low = size | (mark & all);                                              \
+            beyond |= (lost[i] & all) >= endless;                                                                      \
+            most = high > most ? high : most;                                                                          \
+            least = low < least ? low : least;                                                                         \
+            longest = its > longest ? its : longest;                                                                   \
+            marked -= mark;                                                                                            \
+            slope[i] = (nan & mark) | (slope[i] & ~mark);                                                              \
+        }                                                                                                              \
+        memcpy(to, slope, count * sizeof(bits));                                                                       \
+        found->marked += marked;                                                                                       \
+        found->most = most > found->most ? most : found->most;                                                         \
+        found->least = least < found->least ? least : found->least;                                                    \
+        found->longest = longest > found->longest ? longest : found->longest;                                          \
+        found->is_beyond |= beyond != 0;                                                                               \
+    }                                                                                                                  \
+    static double bits_as_##number(int64_t found)                                                                      \
+    {                                                                                                                  \
+        bits its = (bits)found;                                                                                        \
+        number made;                                                                                                   \
+        memcpy(&made, &its, sizeof(made));                                                                             \
+        return made;                                                                                                   \
+    }
+
+SECANTS(float, int32_t, 1.17549435e-38f)
+SECANTS(double, int64_t, 2.2250738585072014e-308)
+
+/* secants(x, r, f(x), f(r), to, flags, kept): (how many are marked, largest and least magnitude of the others, longest
+ * step, whether numbers leave the range), or None where they do not lie one after the other. Those at the residual may
+ * be one row for all. */
+PyObject *
+secants(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    Array x, r, fx, fr, to;
+    if (count != 7 || !plain_array(args[0], &x) || !plain_array(args[1], &r) || !plain_array(args[2], &fx)
+        || !plain_array(args[3], &fr) || !plain_array(args[4], &to) || is_seen_by_torch())
+        return or_none(left_to_python());
+    Py_ssize_t size = size_of(&x), row = period_of(&r);
+    if (x.bits != r.bits || x.bits != fx.bits || x.bits != fr.bits || x.bits != to.bits || size == 0
+        || period_of(&x) != size || period_of(&fx) != size || period_of(&to) != size || size_of(&r) != size
+        || size_of(&fx) != size || size_of(&fr) != size || size_of(&to) != size || row <= 0 || period_of(&fr) != row)
+        Py_RETURN_NONE;
+    long flags = PyLong_AsLong(args[5]);
+    double kept = PyFloat_AsDouble(args[6]);
+    if (PyErr_Occurred())
+        return NULL;
+    Py_ssize_t itemsize = x.bits / 8;
+    const char *low = r.elements, *low_of = fr.elements;
+    char *rows = NULL;
+    if (row < BLOCK / 2 && row < size) { /* short rows are written out, to have no shorter loops */
+        Py_ssize_t copies = BLOCK / row, bytes = row * itemsize;
+        rows = PyMem_Malloc(2 * copies * bytes);
+        if (rows == NULL)
+            return PyErr_NoMemory();
+        for (Py_ssize_t i = 0; i < copies; i++) {
+            memcpy(rows + i * bytes, low, bytes);
+            memcpy(rows + (copies + i) * bytes, low_of, bytes);
+        }
+        low = rows;
+        low_of = rows + copies * bytes;
+        row *= copies;
+    }
+    Found found = {0, 0, INT64_MAX, 0, 0};
+    Py_BEGIN_ALLOW_THREADS
+    for (Py_ssize_t i = 0; i < size;) {
+        Py_ssize_t inside = i % row, here = row - inside < BLOCK ? row - inside : BLOCK;
+        here = size - i < here ? size - i : here;
+        const char *at_x = (char *)x.elements + i * itemsize, *at_fx = (char *)fx.elements + i * itemsize;
+        const char *at_r = low + inside * itemsize, *at_fr = low_of + inside * itemsize;
+        char *at = (char *)to.elements + i * itemsize;
+        if (x.bits == 32)
+            secants_float((float *)at_x, (float *)at_r, (float *)at_fx, (float *)at_fr, (float *)at, here, (int)flags,
+                          (float)kept, &found);
+        else
+            secants_double((double *)at_x, (double *)at_r, (double *)at_fx, (double *)at_fr, (double *)at, here,
+                           (int)flags, kept, &found);
+        i += here;
+    }
+    Py_END_ALLOW_THREADS
+    PyMem_Free(rows);
+    double (*as_number)(int64_t) = itemsize == 4 ? bits_as_float : bits_as_double;
+    return Py_BuildValue("ndddO", found.marked, as_number(found.most),
+                         found.marked == size ? INFINITY : as_number(found.least), as_number(found.longest),
+                         found.is_beyond ? Py_True : Py_False);
+}
+
+/* places_of_nan(x, to): the places of what is NaN, of which there are as many as `to`, whole numbers of 64 bits, takes;
+ * whether it was done. */
+PyObject *
+places_of_nan(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    Array x, to;
+    if (count != 2 || !plain_array(args[0], &x) || !host_array(args[1], &to) || to.code != OF_INTEGER || to.bits != 64)
+        return left_to_python(), PyBool_FromLong(0);
+    Py_ssize_t size = size_of(&x), room = size_of(&to), found = 0;
+    if (period_of(&x) != size || period_of(&to) != room)
+        Py_RETURN_FALSE;
+    int64_t *places = to.elements, here[BLOCK];
+    for (Py_ssize_t i = 0; i < size; i += BLOCK) {
+        Py_ssize_t some = 0, end = size - i < BLOCK ? size : i + BLOCK;
+        for (Py_ssize_t j = i; j < end; j++) { /* without a branch, which could not be foretold */
+            double number = x.bits == 32 ? ((float *)x.elements)[j] : ((double *)x.elements)[j];
+            here[some] = j;
+            some += number != number;
+        }
+        if (some > room - found)
+            Py_RETURN_FALSE;
+        memcpy(places + found, here, some * sizeof(int64_t));
+        found += some;
+    }
+    return PyBool_FromLong(found == room);
+}
+
+/* The k chosen places of an array, one after the other; NULL where they are none of one of `size` elements. */
+static const int64_t *
+chosen_places(PyObject *tensor, Py_ssize_t size, Py_ssize_t *count)
+{
+    Array places;
+    if (!host_array(tensor, &places) || places.code != OF_INTEGER || places.bits != 64
+        || period_of(&places) != size_of(&places))
+        return NULL;
+    const int64_t *found = places.elements;
+    *count = size_of(&places);
+    for (Py_ssize_t i = 0; i < *count; i++)
+        if (found[i] < 0 || found[i] >= size)
+            return NULL;
+    return found;
+}
+
+/* ends_at(x, r, places, to): puts the chosen elements of both, in single precision, into two rows in double precision;
+ * whether it was done. */
+PyObject *
+ends_at(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    Array x, r, to;
+    Py_ssize_t some = 0;
+    if (count != 4 || !plain_array(args[0], &x) || !plain_array(args[1], &r) || !plain_array(args[3], &to)
+        || x.bits != 32 || r.bits != 32 || to.bits != 64)
+        return left_to_python(), PyBool_FromLong(0);
+    Py_ssize_t size = size_of(&x), row = period_of(&r);
+    const int64_t *places = chosen_places(args[2], size, &some);
+    if (places == NULL || period_of(&x) != size || size_of(&r) != size || row <= 0 || size_of(&to) != 2 * some
+        || period_of(&to) != 2 * some)
+        return left_to_python(), PyBool_FromLong(0);
+    double *ends = to.elements;
+    for (Py_ssize_t i = 0; i < some; i++) {
+        ends[i] = ((float *)x.elements)[places[i]];
+        ends[some + i] = ((float *)r.elements)[places[i] % row];
+    }
+    Py_RETURN_TRUE;
+}
+
+/* put_secants(ends, values, places, to, kept): puts the secants of the two rows of values over those of ends there, and
+ * gives the largest and the least of their magnitudes; None where a difference is not more than `kept` times the value,
+ * so that it has lost too many digits. */
+PyObject *
+put_secants(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    Array ends, values, to;
+    Py_ssize_t some = 0;
+    if (count != 5 || !plain_array(args[0], &ends) || !plain_array(args[1], &values) || !plain_array(args[3], &to)
+        || ends.bits != 64 || values.bits != 64 || to.bits != 32)
+        return or_none(left_to_python());
+    const int64_t *places = chosen_places(args[2], size_of(&to), &some);
+    double kept = PyFloat_AsDouble(args[4]), most = 0, least = INFINITY;
+    if (places == NULL || PyErr_Occurred() || size_of(&ends) != 2 * some || size_of(&values) != 2 * some
+        || period_of(&ends) != 2 * some || period_of(&values) != 2 * some || period_of(&to) != size_of(&to))
+        return or_none(left_to_python());
+    const double *x = ends.elements, *fx = values.elements;
+    for (Py_ssize_t i = 0; i < some; i++) {
+        double change = fx[i] - fx[some + i], slope = change / (x[i] - x[some + i]);
+        if (!(fabs(change) > kept * fabs(fx[i])))
+            Py_RETURN_NONE;
+        ((float *)to.elements)[places[i]] = (float)slope;
+        slope = fabs(slope);
+        most = slope > most ? slope : most;
+        least = slope < least ? slope : least;
+    }
+    return Py_BuildValue("dd", most, least);
+}

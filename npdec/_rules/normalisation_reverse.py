@@ -1,0 +1,139 @@
+"""Normalisation layers in reverse mode by the shortest way: a few numbers of each row are kept (`npdec._native`), by
+which gradients are taken back. The general way is `npdec._rules.normalisation`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import torch
+
+from npdec._decomposed.axes import narrowed, row_by_row
+from npdec._decomposed.settings import current as settings
+from npdec._decomposed.tensor import DecomposedTensor
+from npdec._law.ordinary import FACTORS, has_elements
+from npdec._law.ordinary_reverse import derived, is_ordinary
+from npdec._native import calls
+from npdec._rules.normalisation import deepest
+
+__all__ = ["form", "of_groups", "of_shape"]
+
+Function = Callable[..., Any]
+_NUMBERS = 11  # of a row, as npdec/_native/normal.c has them
+_ALONE = 2**20  # elements, up to which one thread is enough
+
+
+class Rows(NamedTuple):
+    """Which elements are normalised together: `length` of them, one after the other. The leading axes are looked at one
+    by one; each number of a weight stands beside `step` elements."""
+
+    length: int
+    leading: int
+    step: int
+    eps: float
+    centred: bool
+
+
+def form(names: Sequence[str], rows_of: Callable[[torch.Tensor, dict[str, Any]], Rows | None]) -> Function:
+    """The form of ordinary calls of a layer whose arguments have these names."""
+
+    def ordinary(func: Function, args: Sequence[Any], options: dict[str, Any] | None = None) -> Any:
+        named = {**dict(zip(names, args)), **(options or {})}
+        x: Any = named.get("input")
+        if calls is None or not is_ordinary(x) or settings.get().frozen_normalisation:
+            return NotImplemented
+        constants: list[Any] = []
+        for name in ("weight", "bias"):
+            constant: Any = named.get(name)
+            if constant is not None:
+                if type(constant) not in FACTORS or constant.dtype is not x.value.dtype or constant.is_inference():
+                    return NotImplemented
+                if not has_elements(constant):
+                    return NotImplemented
+                named[name] = constant = constant.detach()
+            constants.append(constant)
+        rows = rows_of(x.value, named)
+        found = None if rows is None else _back(x, rows, constants[0])
+        if rows is None or found is None:
+            return NotImplemented
+        named.pop("input")
+        value = func(x.value, **named)
+        residual = row_by_row(lambda row: func(row, **named), x.residual, rows.leading)
+        return derived(x, value, residual, *found)
+
+    return ordinary
+
+
+def _back(
+    x: DecomposedTensor, rows: Rows, weight: torch.Tensor | None
+) -> tuple[Function, Sequence[torch.Tensor]] | None:
+    """What takes gradients (1, *shape) back, and the tensors that it takes beside them; None where a path passes
+    through zero variance, or the elements lie otherwise."""
+    length, _, step, eps, centred = rows
+    size = x.value.numel()
+    if not length or not size or (size > _ALONE and torch.get_num_threads() > 1):
+        return None
+    row = narrowed(x.residual, rows.leading)
+    residual = row.contiguous() if row.shape[: rows.leading].numel() == 1 else x.residual
+    numbers = torch.empty((size // length, _NUMBERS), dtype=torch.float64)
+    if not calls.normal_rows(x.value, residual, numbers, length, length * eps, centred, deepest(x.value.dtype)):
+        return None
+    scale = None if weight is None else weight.clone()  # it may be written to before gradients go back
+
+    def vjp(grad: torch.Tensor, value: torch.Tensor, residual: torch.Tensor) -> torch.Tensor:
+        grad = grad.contiguous()
+        made = torch.empty_like(grad)
+        if calls.normal_back(value, residual, numbers, grad, scale, step, centred, made):
+            return made
+        return _by_torch(grad, value, residual, numbers, scale, rows)
+
+    return vjp, (x.value, residual)
+
+
+def _by_torch(
+    grad: torch.Tensor,
+    value: torch.Tensor,
+    residual: torch.Tensor,
+    numbers: torch.Tensor,
+    scale: torch.Tensor | None,
+    rows: Rows,
+) -> torch.Tensor:
+    """The same, where somebody looks on."""
+    diagonal, w00, w01, w11, of_low, of_moved, inverse, foot, rest, more, unit = numbers.split(1, -1)
+    low, end, back = [t.reshape(-1, rows.length).double() for t in (residual, value, grad)]
+    start = low.repeat(len(end) // len(low), 1)
+    if scale is not None:
+        wide = scale.double().repeat_interleave(rows.step)
+        back = (back.reshape(-1, len(wide)) * wide).reshape(back.shape)
+    moved = (end - start - of_moved) * inverse
+    low = (start - of_low - foot * moved - rest - more * moved) * unit
+    first, second = [(back * part).sum(-1, keepdim=True) for part in (low, moved)]
+    if rows.centred:
+        back = back - back.mean(-1, keepdim=True)
+    made = diagonal * back - low * (w00 * first + w01 * second) - moved * (w01 * first + w11 * second)
+    return made.to(grad.dtype).reshape(grad.shape)
+
+
+def of_shape(centred: bool) -> Callable[[torch.Tensor, dict[str, Any]], Rows | None]:
+    """The rows of layer_norm and rms_norm."""
+
+    def rows_of(x: torch.Tensor, named: dict[str, Any]) -> Rows | None:
+        shape: Any = named.get("normalized_shape")
+        shape = (shape,) if type(shape) is int else shape
+        if type(shape) not in (tuple, list, torch.Size) or tuple(shape) != tuple(x.shape[x.ndim - len(shape) :]):
+            return None
+        eps = named.get("eps", 1e-5 if centred else None)
+        eps = torch.finfo(x.dtype).eps if eps is None else eps
+        return Rows(math.prod(shape), x.ndim - len(shape), 1, eps, centred)
+
+    return rows_of
+
+
+def of_groups(x: torch.Tensor, named: dict[str, Any]) -> Rows | None:
+    """Those of group_norm."""
+    groups: Any = named.get("num_groups")
+    if type(groups) is not int or groups < 1 or x.ndim < 2 or x.shape[1] % groups:
+        return None
+    step = math.prod(x.shape[2:])
+    return Rows(x.shape[1] // groups * step, 1, step, named.get("eps", 1e-5), True)

@@ -1,0 +1,115 @@
+"""Max pools in reverse mode by the shortest way: one pass over the windows tells the maxima and what leads
+(`npdec._native`), another takes gradients back. The general way is `npdec._rules.pooling`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+
+from npdec._decomposed.axes import narrowed
+from npdec._law.ordinary_reverse import derived, is_ordinary
+from npdec._native import calls
+from npdec._torch.tracing import name_of
+
+__all__ = ["max_pool"]
+
+Function = Callable[..., Any]
+_NAMES = "input kernel_size stride padding dilation ceil_mode return_indices".split()
+_WALKED = -(2**31)  # as npdec/_native/pools.c has it
+_ALONE = 2**20  # elements, up to which one thread is enough
+
+
+def max_pool(func: Function, args: Sequence[Any], options: dict[str, Any] | None = None) -> Any:
+    """The form of ordinary calls: pools of as many windows as there are in whole strides, without indices."""
+    named = {**dict(zip(_NAMES, args)), **(options or {})}
+    x: Any = named.pop("input", None)
+    if calls is None or not is_ordinary(x) or named.get("ceil_mode") or named.get("return_indices"):
+        return NotImplemented
+    count = x.value.ndim - 2
+    settings = _settings(named, count) if name_of(func) == f"max_pool{count}d" else None
+    size = x.value.numel()
+    if settings is None or (size > _ALONE and torch.get_num_threads() > 1):
+        return NotImplemented
+    kernel, stride, padding, dilation = (settings[i : i + count] for i in range(0, 4 * count, count))
+    rooms = zip(x.value.shape[2:], kernel, stride, padding, dilation, strict=True)
+    outputs = [(n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, s, p, d in rooms if s > 0]
+    if len(outputs) < count or min(outputs) < 1:
+        return NotImplemented
+    shape = (*x.value.shape[:2], *outputs)
+    value, leaders = x.value.new_empty(shape), torch.empty(shape, dtype=torch.int32)
+    row = narrowed(x.residual, 2).contiguous()
+    several = calls.pool_leaders(x.value, row, leaders, value, settings)
+    if several is None:
+        return NotImplemented
+    shares = value.new_empty((several, _product(kernel)))
+    if several and not calls.pool_shares(x.value, row, leaders, shares, settings):
+        return NotImplemented
+    residual = func(row, **named).expand(shape)
+    return derived(x, value, residual, _Back(x.value.shape, leaders, shares, settings))
+
+
+def _settings(named: dict[str, Any], count: int) -> tuple[int, ...] | None:
+    """Kernels, strides, paddings and dilations of the axes, one after the other; None of what torch is to look at."""
+    made: list[int] = []
+    for name, usual in (("kernel_size", None), ("stride", None), ("padding", 0), ("dilation", 1)):
+        given: Any = named.get(name, usual)
+        if name == "stride" and (given is None or (type(given) in (tuple, list) and not given)):
+            given = named.get("kernel_size")
+        several = [given] * count if type(given) is int else given
+        if type(several) not in (tuple, list):
+            return None
+        if len(several) == 1:
+            several = [several[0]] * count
+        if len(several) != count or any(type(number) is not int for number in several):
+            return None
+        made += several
+    return tuple(made)
+
+
+def _product(numbers: Sequence[int]) -> int:
+    made = 1
+    for number in numbers:
+        made *= number
+    return made
+
+
+class _Back:
+    """Gradients of the maxima, (1, *shape), to those of what they lead."""
+
+    def __init__(
+        self, shape: Sequence[int], leaders: torch.Tensor, shares: torch.Tensor, settings: tuple[int, ...]
+    ) -> None:
+        self.shape, self.leaders, self.shares, self.settings = shape, leaders, shares, settings
+
+    def __call__(self, grad: torch.Tensor) -> torch.Tensor:
+        made = grad.new_zeros(self.shape)
+        grad = grad.squeeze(0).contiguous()
+        if not calls.pool_back(grad, self.leaders, self.shares, made, self.settings):
+            self._by_torch(grad, made)
+        return made.unsqueeze(0)
+
+    def _by_torch(self, grad: torch.Tensor, made: torch.Tensor) -> None:
+        """The same, place by place, where somebody looks on."""
+        count = len(self.settings) // 4
+        kernel, stride, padding, dilation = (self.settings[i : i + count] for i in range(0, 4 * count, count))
+        walked = self.leaders == _WALKED
+        bits = torch.where(walked, 0, self.leaders)
+        several = torch.stack([bits >> place & 1 for place in range(_product(kernel))]).sum(0)
+        flat = made.view(*made.shape[:2], -1)
+        for place in range(_product(kernel)):
+            rest, step = place, 1
+            index, inside = torch.zeros((), dtype=torch.int64), torch.ones((), dtype=torch.bool)
+            for axis in reversed(range(count)):
+                rest, at = divmod(rest, kernel[axis])
+                first = torch.arange(self.leaders.shape[2 + axis]) * stride[axis] - padding[axis] + at * dilation[axis]
+                there = (first >= 0) & (first < self.shape[2 + axis])
+                view = [-1 if other == axis else 1 for other in range(count)]
+                first, there = (first.clamp(0, self.shape[2 + axis] - 1) * step).view(view), there.view(view)
+                index, inside = index + first, inside & there
+                step *= self.shape[2 + axis]
+            shares = (bits >> place & 1).to(grad.dtype) / several.clamp(min=1)
+            shares[walked] = self.shares[:, place]
+            where = index.expand(self.leaders.shape).flatten(2)
+            flat.scatter_add_(2, where, (grad * shares * inside).flatten(2))
