@@ -183,6 +183,8 @@ def _ufuncs() -> Iterator[Row]:
     for name in sorted(name for name in np.__all__ if isinstance(getattr(np, name), np.ufunc)):
         for dtype in ("float64", "int64", "uint32"):
             for text in UFUNC_CALLS:
+                if dtype == "uint32" and "at(a" in text:
+                    continue  # which casts nan and negative numbers, each device to other integers
                 operands = functools.partial(_operands, name, dtype)
                 yield f"{name}, {dtype}: {text}", None, functools.partial(_text, text, operands)
 

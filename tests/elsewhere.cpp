@@ -208,7 +208,7 @@ const std::set<std::string> STRICT{
     "scatter_reduce", "searchsorted", "stack", "take",     "vdot"};
 // Which CUDA does not have for unsigned integers of more than a byte.
 const std::set<std::string> SIGNED_ONLY{
-    "bitwise_and", "bitwise_or", "bitwise_xor", "floor_divide", "gather", "index",   "index_put", "index_select",
+    "all", "any", "bitwise_and", "bitwise_or", "bitwise_xor", "floor_divide", "gather", "index",   "index_put", "index_select",
     "lt",          "gt",         "masked_fill", "mul",          "remainder", "scatter", "sort"};
 
 bool is_wide(at::ScalarType t) { return t == at::kUInt16 || t == at::kUInt32 || t == at::kUInt64; }
