@@ -137,7 +137,7 @@ def _set_masked(array: NDArrayBase, key: Any, value: Any) -> bool:
         item._t if isinstance(item, ArrayBase) and type(item._t) is DecomposedTensor else item
         for item in (key if type(key) is tuple else (key,))
     )
-    found = masked(array._t, items, as_value(value, array._d), getitem_impl.getitem)
+    found = masked(array._t, items, as_value(value, array._d, array._t.device), getitem_impl.getitem)
     if found is None:
         return False
     mask, place, fitted = found
@@ -181,7 +181,7 @@ def setitem(array: NDArrayBase, key: Any, value: Any) -> None:
     several = has_truth or type(value) in (list, tuple)
     if several and len(items) == array._t.dim() and all(type(item) is int for item in items):
         value = _element(value, array._d)
-    tensor = value._t if type(value) is type(array) else as_value(value, array._d)
+    tensor = value._t if type(value) is type(array) else as_value(value, array._d, array._t.device)
     if type(value) in (list, tuple) and tensor.dim() > (most := ordinary.axes_of(items, array._t.dim())):
         raise ValueError(
             "setting an array element with a sequence. The requested array would exceed the maximum number of "

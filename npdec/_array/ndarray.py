@@ -336,7 +336,7 @@ class Composition(ElementAccess, ArrayBuffer, ArrayMethods, NDArrayBase, metacla
                 return
             value = plain_of(value)
             check_writeable("fill", self)
-            number = as_value(value, self._d)
+            number = as_value(value, self._d, self._t.device)
             if self._d in SIGNED:
                 check_scalar(value, self._d)
             if number.dim():

@@ -95,6 +95,6 @@ def by_mask(array: Any, key: Any) -> Any:
         try:
             found = selected(array._t, key._t)
             return wrap.array_of(array._t[key._t] if found is None else found, array._d)
-        except IndexError:
+        except (IndexError, NotImplementedError):  # which accelerators say of unsigned integers
             pass
     return indexing.getitem(array, key)

@@ -9,6 +9,7 @@ from npdec._array import memory, wrap
 from npdec._array.convert import as_dtype
 from npdec._array.foreign_arrays import as_argument
 from npdec._array.output import write_out
+from npdec._array.together import as_beside
 from npdec._core.door import open_to_guests
 from npdec._impl import dtypes_impl, einsum_impl
 from npdec._normalizer.results import wrap_view
@@ -61,7 +62,7 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = False, **kwargs: Any
     if isinstance(out, tuple):
         raise TypeError("keyword parameter out must be an array for einsum, not a tuple")
     subscripts, arrays = _read(operands)
-    tensors = [as_argument(array) for array in arrays]
+    tensors = [as_beside(array, arrays) for array in arrays]
     computed = None if dtype is None else as_dtype(dtype)
     if computed is None and optimize is False and type(out) is wrap.ARRAY:  # which takes part in promotion
         computed = functools.reduce(dtypes_impl.promote_types, [x.dtype for x in tensors], out._d)

@@ -79,7 +79,7 @@ def edges(a: torch.Tensor, bins: Any, limits: Any, weighted: bool) -> torch.Tens
     if isinstance(bins, str):
         return _ruled_edges(a, bins, limits, weighted)
     if not isinstance(bins, int):
-        bins = _host.as_tensor(bins)
+        bins = _host.as_tensor(bins, device=a.device)
         if bins.ndim == 1:
             return _given_edges(bins, "`bins` must increase monotonically, when an array")
         if bins.ndim:
@@ -137,7 +137,7 @@ def _place_among_even(x: torch.Tensor, edges: torch.Tensor) -> torch.Tensor | No
 def edges_of_axis(i: int, a: torch.Tensor, bins: Any, limits: Any) -> torch.Tensor:
     """The edges along axis i of a histogram in several dimensions."""
     if not isinstance(bins, int):
-        bins = _host.as_tensor(bins)
+        bins = _host.as_tensor(bins, device=a.device)
         if bins.ndim == 1:
             return _given_edges(bins, f"`bins[{i}]` must be monotonically increasing, when an array")
         if bins.ndim:

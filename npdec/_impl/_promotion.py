@@ -184,6 +184,25 @@ _QUICK: dict[torch.dtype, type] = {
 }
 
 
+def number_on(value: Any, dtype: torch.dtype, device: torch.device) -> torch.Tensor:
+    """The 0-d tensor of a Python number on an accelerator, for which nobody waits, as for what is copied there."""
+    if dtype is torch.uint64 and value > RANGES[torch.int64][1]:
+        return torch.tensor(value, dtype=dtype, device=device)
+    if dtype in _BY_INT64:  # which torch does not fill
+        return torch.full((), value, dtype=torch.int64, device=device).to(dtype)
+    return torch.full((), value, dtype=dtype, device=device)
+
+
+def on_device(x: torch.Tensor, device: torch.device) -> torch.Tensor:
+    """A tensor on another device. One number of the host's is made there anew, for which nobody waits."""
+    if x.dim() or not _util.are_numbers(x) or device.type == "cpu":
+        return x.to(device)
+    return number_on(x.item(), x.dtype, device)
+
+
+_BY_INT64 = frozenset({torch.uint16, torch.uint32, torch.uint64})
+
+
 def scalar_tensor(value: Any, dtype: torch.dtype, device: torch.device | None = None) -> torch.Tensor:
     """The 0-d tensor of a Python scalar; raises OverflowError for an int outside the range of an integer dtype."""
     if isinstance(value, int) and not isinstance(value, bool):
@@ -191,8 +210,10 @@ def scalar_tensor(value: Any, dtype: torch.dtype, device: torch.device | None = 
         value = value if dtype in RANGES else bool(value) if dtype is torch.bool else float(value)
     if device is None and type(value) is _QUICK.get(dtype):
         made = torch.scalar_tensor(value, dtype=dtype)  # type: ignore[arg-type]  # in two thirds of the time
-    else:
+    elif device is None or device.type == "cpu":
         made = torch.tensor(value, dtype=dtype, device=device)
+    else:
+        made = number_on(value, dtype, device)
     if _util.on_number is not None and type(value) in (float, complex):
         _util.on_number(torch.tensor(value, dtype=WEAK[type(value)], device=device), made)
     return made

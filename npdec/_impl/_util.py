@@ -149,16 +149,22 @@ def integers(x: torch.Tensor) -> Any:
 
 
 def is_known_true(condition: torch.Tensor) -> bool:
-    """Whether a 0-d condition holds. False where values cannot be looked at: under torch.compile and torch.vmap.
+    """Whether a 0-d condition holds. False where values cannot be looked at: under torch.compile and torch.vmap, and
+    while a CUDA graph is captured.
 
     For errors and warnings that depend on values, which NumPy gives.
     """
-    if torch.compiler.is_compiling():
+    if torch.compiler.is_compiling() or is_capturing(condition):
         return False
     try:
         return bool(getattr(condition, "value", condition))
     except RuntimeError:
         return False
+
+
+def is_capturing(x: torch.Tensor) -> bool:
+    """Whether a CUDA graph is being captured of what is done with a tensor: nobody can look at its numbers then."""
+    return x.is_cuda and torch.cuda.is_current_stream_capturing()
 
 
 def numbers(x: torch.Tensor) -> torch.Tensor:

@@ -153,8 +153,8 @@ def _given(values: Any, a: torch.Tensor, casting: str) -> torch.Tensor:
     if type(values) in (bool, int, float, complex):
         return _values(values, a)
     if isinstance(values, Sequence):
-        return _host.as_tensor(values, a.dtype).to(a.device)
-    made = _host.as_tensor(values)
+        return _host.as_tensor(values, a.dtype, device=a.device)
+    made = _host.as_tensor(values, device=a.device)
     if hasattr(values, "__setitem__"):  # not a scalar
         _check_cast(made.dtype, a, casting, "array data" if made.ndim else "scalar")
     return _values(made, a)

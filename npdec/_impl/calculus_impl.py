@@ -141,7 +141,7 @@ def ediff1d(ary: ArrayLike, to_end: ArrayLike | None = None, to_begin: ArrayLike
 
 def _spacings(f: torch.Tensor, axes: tuple[int, ...], distances: tuple[Any, ...]) -> list[Any]:
     """For each axis the distance of neighbours: a number, a 0-d tensor, or a 1-d tensor where it varies."""
-    spacings = [d if type(d) in (int, float, complex) else _host.as_tensor(d) for d in distances]
+    spacings = [d if type(d) in (int, float, complex) else _host.as_tensor(d, device=f.device) for d in distances]
     if not spacings:
         return [1.0] * len(axes)
     if len(spacings) == 1 and not getattr(spacings[0], "ndim", 0):

@@ -98,13 +98,19 @@ def _counted(start: Any, stop: Any, step: Any) -> torch.Tensor | None:
         return None
     if type(start) is float or type(step) is float or type(stop) is float:
         return _ordinary_range(start, stop, step, None)
+    return _of_integers(start, stop, step, None)
+
+
+def _of_integers(start: Any, stop: Any, step: Any, device: torch.device | None) -> torch.Tensor | None:
+    """The integers of a range, if these are integers and not too large."""
     if type(start) is not int or type(step) is not int:
         return None
     if stop is None:
-        return torch.arange(start) if step == 1 and 0 <= start <= dtypes_impl.WHOLE else None
+        ordinary = step == 1 and 0 <= start <= dtypes_impl.WHOLE
+        return torch.arange(start, device=device) if ordinary else None
     if type(stop) is not int or not step or max(abs(start), abs(stop), abs(step)) > dtypes_impl.WHOLE:
         return None
-    return torch.arange(start, stop if (stop - start) * step > 0 else start, step)
+    return torch.arange(start, stop if (stop - start) * step > 0 else start, step, device=device)
 
 
 @public(direct=Direct(_counted, given=("start_or_stop", "stop", "step")), unbound=True)
@@ -133,6 +139,10 @@ def arange(
     """
     if start is NoValue and device is None and not _devices.used:
         made = _ordinary_range(start_or_stop, stop, step, dtype)
+        if made is not None:
+            return made
+    elif start is NoValue and dtype is None:
+        made = _of_integers(start_or_stop, stop, step, as_device(device))
         if made is not None:
             return made
     first, bound = _bounds(start_or_stop, start, stop)
@@ -225,7 +235,8 @@ def _ends(start: Any, stop: Any, device: Any = None, extra: torch.dtype | None =
     dtype = dtype if extra is None else dtypes_impl.promote_types(dtype, extra)
     given = next((x.device for x in (start, stop) if isinstance(x, torch.Tensor)), None)
     device = as_device(device if device is not None else given)
-    start, stop = (x if isinstance(x, torch.Tensor) else dtypes_impl.scalar_tensor(x, dtype) for x in (start, stop))
+    ends = (x if isinstance(x, torch.Tensor) else dtypes_impl.scalar_tensor(x, dtype, device) for x in (start, stop))
+    start, stop = ends
     return start.to(device=device, dtype=dtype), stop.to(device=device, dtype=dtype)
 
 

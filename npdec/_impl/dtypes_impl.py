@@ -37,6 +37,7 @@ from npdec._impl._promotion import (
     kept_beside,
     kind,
     name_of,
+    on_device,
     promote,
     promote_types,
     real_dtype,
@@ -64,6 +65,7 @@ __all__ = [
     "real_dtype",
     "resolve_loop",
     "result_type",
+    "on_device",
     "scalar_tensor",
 ]
 

@@ -15,7 +15,7 @@ from npdec._core.tags import ArrayLike, Linear, Multilinear, Pointwise, Stepwise
 from npdec._impl import _flags, dtypes_impl
 from npdec._impl._by_numpy import are_many, by_numpy_elementwise
 from npdec._impl._storage import signed
-from npdec._impl._util import are_numbers, are_without_nan, from_int64, is_known_true, to_int64
+from npdec._impl._util import are_numbers, are_without_nan, carries, from_int64, is_known_true, is_unwatched, to_int64
 from npdec._impl.dtypes_impl import RANGES, WIDE_UNSIGNED
 
 _SIGNED = frozenset(RANGES) - WIDE_UNSIGNED - {torch.uint8}
@@ -30,14 +30,15 @@ def wrapping(function: Callable[..., torch.Tensor], *operands: torch.Tensor) -> 
         made = by_numpy_elementwise(_NUMPYS.get(function) or function.__name__, *operands)
         if made is not None:
             return made
-    if dtype in WIDE_UNSIGNED and not (function in _OF_FEW and operands[0].numel() < _FEW > operands[-1].numel()):
+    few = function in _OF_FEW and operands[0].numel() < _FEW > operands[-1].numel()
+    if dtype in WIDE_UNSIGNED and not (few and operands[0].is_cpu):
         return function(*map(signed, operands)).view(dtype)
     return function(*operands)
 
 
 _NUMPYS: dict[Any, str] = {torch.sub: "subtract", torch.mul: "multiply", torch.neg: "negative"}  # of which torch cuts
-# torch has kernels of these for unsigned integers, which are slow, but for few numbers not as slow as to see them as
-# signed.
+# torch has kernels of these for unsigned integers on the host, which are slow, but for few numbers not as slow as to
+# see them as signed.
 _OF_FEW = frozenset({torch.mul, torch.bitwise_and, torch.bitwise_or, torch.bitwise_xor})
 _FEW = 500
 _FEW_ON_HOST = 50  # of which Python finds the least sooner than torch
@@ -201,7 +202,7 @@ def are_positive(x: torch.Tensor, least: int = 1) -> bool:
         if count <= _FEW_ON_HOST and x.dim() == 1:
             return min(x.tolist()) >= least
         return (x.min() if x.dim() else x).item() >= least
-    return is_known_true((x >= least).all())
+    return x.is_cpu and is_known_true((x >= least).all())  # elsewhere it takes longer to ask
 
 
 def _are_few_by_positive(x1: torch.Tensor, x2: torch.Tensor) -> bool:
@@ -226,7 +227,7 @@ def unsigned_divmod(a: torch.Tensor, b: torch.Tensor) -> tuple[torch.Tensor, tor
     """Quotient and remainder of uint64 numbers given by their bits in int64; (0, 0) where the divisor is 0."""
     zero = b == 0
     b = torch.where(zero, torch.ones_like(b), b)
-    if is_known_true((a >= 0).all() & (b > 0).all()):
+    if a.is_cpu and is_known_true((a >= 0).all() & (b > 0).all()):
         quotient = torch.div(a, b, rounding_mode="trunc")
         nothing = torch.zeros_like(quotient)
         return torch.where(zero, nothing, quotient), torch.where(zero, nothing, a - quotient * b)
@@ -300,6 +301,8 @@ def float_remainder(x1: torch.Tensor, x2: Any) -> torch.Tensor:
     if not rest.dim() and are_numbers(rest) and abs(rest.item()) > 0:
         return rest  # which has the sign of x2, unless it is zero
     if are_without_nan(rest) and not getattr(x2, "requires_grad", False):
+        return rest.copysign_(x2)
+    if not rest.is_cpu and not carries(rest) and is_unwatched():
         return rest.copysign_(x2)
     if not isinstance(x2, torch.Tensor):
         x2 = torch.tensor(x2, dtype=x1.dtype, device=x1.device)

@@ -23,7 +23,7 @@ from npdec._core.tags import (
     out_casting,
     public,
 )
-from npdec._impl import _few, _reduce, _util
+from npdec._impl import _few, _reduce, _util, dtypes_impl
 from npdec._impl._by_numpy import MANY, are_many, by_numpy
 
 _ORDERED = _reduce.ORDERED
@@ -273,6 +273,11 @@ def _position(name: str, function: str, a: torch.Tensor, axis: int | None, keepd
 _MANY = 4096  # elements, from which on it is worth two views to have them tested as vectors
 
 
+def _truth(a: torch.Tensor) -> torch.Tensor:
+    """What torch.any and torch.all take: of uint8 they make uint8, and of wider ones accelerators make nothing."""
+    return a != 0 if a.dtype is torch.uint8 or (a.dtype in dtypes_impl.WIDE_UNSIGNED and not a.is_cpu) else a
+
+
 def _tested(test: Any, truth: torch.Tensor, *args: Any) -> torch.Tensor:
     """torch.any or torch.all, which go through booleans one by one, but not through bytes."""
     if args and truth.dtype is torch.bool and are_many(truth):
@@ -312,7 +317,7 @@ def all(
     >>> np.all(np.array([[True, False], [True, True]]), axis=0)
     array([ True, False])
     """
-    truth = a != 0 if a.dtype is torch.uint8 else a  # of uint8, torch makes uint8
+    truth = _truth(a)
     if keepdims is NoValue and where is NoValue and axis is None:
         return _all(truth)
     axes = _reduce.ufunc_axes(axis, a.ndim)
@@ -341,7 +346,7 @@ def any(
     >>> np.any(np.array([[0.0, 0.0], [0.5, 0.0]]), axis=1)
     array([False,  True])
     """
-    truth = a != 0 if a.dtype is torch.uint8 else a  # of uint8, torch makes uint8
+    truth = _truth(a)
     if keepdims is NoValue and where is NoValue and axis is None:
         return _any(truth)
     axes = _reduce.ufunc_axes(axis, a.ndim)

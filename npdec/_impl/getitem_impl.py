@@ -12,6 +12,7 @@ from typing import Any
 import torch
 
 from npdec._impl import _storage, _util
+from npdec._impl.dtypes_impl import WIDE_UNSIGNED
 
 _INVALID = (
     "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or boolean arrays are "
@@ -55,14 +56,33 @@ def has_negative_step(key: tuple[Any, ...]) -> bool:
 
 def check_bounds(index: torch.Tensor, size: int, axis: int) -> None:
     """Raise IndexError if an index lies outside of -size to size - 1. On an accelerator torch would only abort."""
-    if not index.numel():
+    if not index.numel() or _util.is_capturing(index):
         return
     low, high = torch.aminmax(index)
-    if _util.are_numbers(index) and low.item() >= -size and high.item() < size:
-        return
+    if _may_be_read(index):
+        # An accelerator is waited for once.
+        least, most = (low.item(), high.item()) if index.is_cpu else torch.stack((low, high)).tolist()
+        if least >= -size and most < size:
+            return
     if _util.is_known_true((low < -size) | (high >= size)):
         first = index[(index < -size) | (index >= size)].flatten()[0]
         raise IndexError(f"index {int(first)} is out of bounds for axis {axis} with size {size}")
+
+
+def _may_be_read(index: torch.Tensor) -> bool:
+    return not (_util.carries(index) or index.is_meta) and _util.is_unwatched()
+
+
+def check_all_bounds(indices: list[tuple[torch.Tensor, int, int]]) -> None:
+    """The same of several: an index, the size and the axis each. An accelerator is waited for once."""
+    tensors = [index for index, _, _ in indices]
+    one_device = len(tensors) > 1 and len({index.device for index in tensors}) == 1 and not tensors[0].is_cpu
+    if one_device and not _util.is_capturing(tensors[0]) and all(x.numel() and _may_be_read(x) for x in tensors):
+        ends = torch.stack([end for index in tensors for end in torch.aminmax(index)]).tolist()
+        if all(low >= -size and high < size for low, high, (_, size, _) in zip(ends[::2], ends[1::2], indices)):
+            return
+    for index, size, axis in indices:
+        check_bounds(index, size, axis)
 
 
 def wrap_negative(index: torch.Tensor, size: int) -> torch.Tensor:
@@ -125,8 +145,7 @@ class Plan:
             self._broadcast()
         self.distinct = not unchecked
         if self.index and self.index[0].numel():
-            for index, size, at in unchecked:
-                check_bounds(index, size, at)
+            check_all_bounds(unchecked)
 
     def _add_slice(self, item: slice, size: int, view_axis: int) -> None:
         start, stop, step = item.indices(size)
@@ -252,6 +271,8 @@ def getitem(x: torch.Tensor, key: tuple[Any, ...]) -> torch.Tensor:
             return x[key]
         except (IndexError, ValueError, TypeError, RuntimeError, OverflowError):
             pass  # what follows says it in NumPy's words, or knows better
+    if x.dtype in WIDE_UNSIGNED and not x.is_cpu:  # of which no accelerator reads elements by arrays
+        return _storage.seen_as(getitem(_storage.signed(x), key), x.dtype)
     plan = Plan(tuple(x.shape), key)
     if plan.together and plan.index[0].ndim:  # torch puts the axes of neighbouring arrays where NumPy does
         its = iter(plan.index)

@@ -52,7 +52,7 @@ def diag_indices_from(arr: ArrayLike) -> tuple[Array, ...]:
         raise ValueError("input array must be at least 2-d")
     if len(set(arr.shape)) > 1:
         raise ValueError("All dimensions of input must be of equal length")
-    return diag_indices(arr.shape[0], arr.ndim)
+    return (torch.arange(arr.shape[0], device=arr.device),) * arr.ndim
 
 
 @public
@@ -91,7 +91,7 @@ def tril_indices_from(arr: ArrayLike, k: int = 0) -> tuple[Array, ...]:
     (array([0, 1, 1]), array([0, 0, 1]))
     """
     rows, columns = _matrix_shape(arr)
-    return tril_indices(rows, k, columns)
+    return tuple(lower_mask(rows, columns, k, arr.device).nonzero(as_tuple=True))
 
 
 @public
@@ -104,7 +104,7 @@ def triu_indices_from(arr: ArrayLike, k: int = 0) -> tuple[Array, ...]:
     (array([0, 0, 1]), array([0, 1, 1]))
     """
     rows, columns = _matrix_shape(arr)
-    return triu_indices(rows, k, columns)
+    return tuple((~lower_mask(rows, columns, k - 1, arr.device)).nonzero(as_tuple=True))
 
 
 @public

@@ -234,10 +234,10 @@ def _measure(arrays: Any, path: tuple[int | None, ...] = ()) -> tuple[tuple[int 
     return first, max(needed for _, needed in measured)
 
 
-def _assemble(arrays: Any, depth: int, ndim: int) -> torch.Tensor:
+def _assemble(arrays: Any, depth: int, ndim: int, device: torch.device | None) -> torch.Tensor:
     if isinstance(arrays, list):
-        return concatenate([_assemble(item, depth - 1, ndim) for item in arrays], -depth)
-    tensor = _host.as_tensor(arrays)
+        return concatenate([_assemble(item, depth - 1, ndim, device) for item in arrays], -depth)
+    tensor = _host.as_tensor(arrays, device=device)
     return tensor.reshape((1,) * (ndim - tensor.ndim) + tuple(tensor.shape))
 
 
@@ -257,7 +257,7 @@ def block(arrays: Any) -> Array:
     depth = len(first)
     if depth and first[-1] is None:
         raise ValueError(f"List at {_place(first)} cannot be empty")
-    result = _assemble(arrays, depth, max(depth, needed))
+    result = _assemble(arrays, depth, max(depth, needed), _host.device_within(arrays))
     return result if depth else _storage.duplicate(result, "A")
 
 

@@ -295,7 +295,7 @@ def insert(arr: ArrayLike, obj: Any, values: Any, axis: int | None = None) -> Ar
     elif index.ndim > 1:
         raise ValueError("index array argument obj to insert must be one dimensional or scalar")
     index = _util.to_int64(index)
-    values = _host.as_tensor(values, arr.dtype)
+    values = _host.as_tensor(values, arr.dtype, device=arr.device)
     if index.numel() == 1:
         values = values.reshape((1,) * (arr.ndim - values.ndim) + tuple(values.shape))
         return _insert_at(arr, int(index), values if index.ndim else torch.movedim(values, 0, axis), axis)

@@ -98,7 +98,9 @@ def select(condlist: Sequence[ArrayLike], choicelist: object, default: object = 
     >>> np.select([x < 1, x > 2], [x - 10, x * 10], -1)
     array([-10,  -1,  -1,  30])
     """
-    choices = [c if type(c) in _WEAK else _host.as_tensor(c) for c in cast(Sequence[Any], choicelist)]
+    listed = cast(Sequence[Any], choicelist)
+    device = condlist[0].device if condlist else torch.device("cpu")
+    choices = [c if type(c) in _WEAK else _host.as_tensor(c, device=device) for c in listed]
     if len(condlist) != len(choices):
         raise ValueError("list of cases must be same length as list of conditions")
     if not condlist:
@@ -106,8 +108,8 @@ def select(condlist: Sequence[ArrayLike], choicelist: object, default: object = 
     for i, condition in enumerate(condlist):
         if condition.dtype is not torch.bool:
             raise TypeError(f"invalid entry {i} in condlist: should be boolean ndarray")
-    rest = default if type(default) in _WEAK else _host.as_tensor(default)
-    common, device = result_type(*choices, rest), condlist[0].device
+    rest = default if type(default) in _WEAK else _host.as_tensor(default, device=device)
+    common = result_type(*choices, rest)
     shape = _util.broadcast_shapes(*(_shape(x) for x in (*condlist, *choices, rest)))
     result = _operand(rest, common, device).expand(shape)
     for condition, choice in zip(reversed(condlist), reversed(choices)):
@@ -131,7 +133,8 @@ def choose(a: ArrayLike, choices: object, out: OutArray | None = None, mode: str
     mode = read_mode(mode)
     if not hasattr(choices, "__len__"):
         raise TypeError(f"object of type {type(choices).__name__!r} has no len()")
-    given = [choice if type(choice) in _WEAK else _host.as_tensor(choice) for choice in cast(Sequence[Any], choices)]
+    listed, device = cast(Sequence[Any], choices), a.device
+    given = [choice if type(choice) in _WEAK else _host.as_tensor(choice, device=device) for choice in listed]
     if not given:
         raise ValueError("0-length sequence.")
     if len(given) >= _MOST:
@@ -193,7 +196,7 @@ def piecewise(x: ArrayLike, condlist: object, funclist: object, *args: Any, **kw
     array([ 2.,  1.,  0., 10.])
     """
     functions = list(funclist)  # type: ignore[call-overload]
-    stacked = _host.as_tensor(condlist)
+    stacked = _host.as_tensor(condlist, device=x.device)
     stacked = stacked if stacked.dtype is torch.bool else stacked != 0
     # One condition needs no list around it. Numbers in a list are one condition, 0-d arrays are several.
     if not stacked.ndim or (stacked.ndim == 1 and x.ndim and not hasattr(condlist[0], "__setitem__")):  # type: ignore[index]
@@ -211,7 +214,7 @@ def piecewise(x: ArrayLike, condlist: object, funclist: object, *args: Any, **kw
             condition = condition.expand(x.shape)
         elif tuple(condition.shape) != tuple(x.shape):
             condition, rest = _of_leading_axes(condition, x)
-        values = None if callable(function) else _operand(_host.as_tensor(function), x.dtype, x.device)
+        values = None if callable(function) else _operand(_host.as_tensor(function, device=x.device), x.dtype, x.device)
         if values is not None and not values.ndim:
             y = torch.where(condition, values, y)
             continue
@@ -222,7 +225,8 @@ def piecewise(x: ArrayLike, condlist: object, funclist: object, *args: Any, **kw
             piece = values
             if piece is None:
                 pieces = _order.pick(x.reshape(-1), index, 0).reshape(-1, *rest)
-                piece = _util.cast(_host.as_tensor(function(_host.as_array(pieces), *args, **kw)), x.dtype)
+                made_of = function(_host.as_array(pieces), *args, **kw)
+                piece = _util.cast(_host.as_tensor(made_of, device=x.device), x.dtype)
             if rest:
                 piece = piece.expand(len(index) // math.prod(rest), *rest).reshape(-1)
             _util.broadcast_shapes(piece.shape, index.shape)

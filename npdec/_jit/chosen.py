@@ -178,7 +178,7 @@ class Masks:
         elif place is None or len(items) == 1:
             return False
         else:
-            written = as_value(value, array._d)
+            written = as_value(value, array._d, array._t.device)
             if written.dim() > place.rest:
                 raise refusal()
         seen = array[place.key]

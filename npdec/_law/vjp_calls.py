@@ -91,20 +91,20 @@ def _in_reverse(
 ) -> Any:
     labels = union(leaves)
     made: dict[int, tuple[DecomposedTensor, list[Source]]] = {}
-    for leaf in leaves:
-        if id(leaf) not in made:
-            made[id(leaf)] = in_reverse(leaf, labels)
-    sources = {id(source.sum): source for _, its in made.values() for source in its}
-
+    sources: dict[int, Source] = {}
     token = derived_twice.set(True)
     try:
-        with torch.enable_grad():
+        with torch.enable_grad():  # what the caller disables is about its own gradients
+            for leaf in leaves:
+                if id(leaf) not in made:
+                    made[id(leaf)] = in_reverse(leaf, labels)
+                    sources |= {id(source.sum): source for source in made[id(leaf)][1]}
             given = [_replaced(arg, made) for arg in args], {key: _replaced(arg, made) for key, arg in kwargs.items()}
             result = in_pieces(rule, func, *given)
             result = rule(func, *given) if result is None else result
+            return _restored(result, list(sources.values()), labels)
     finally:
         derived_twice.reset(token)
-    return _restored(result, list(sources.values()), labels)
 
 
 def _replaced(arg: Any, made: dict[int, tuple[DecomposedTensor, list[Source]]]) -> Any:

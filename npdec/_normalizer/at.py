@@ -9,17 +9,17 @@ from typing import Any
 import torch
 
 from npdec._array import fp_state, memory, wrap
-from npdec._array.convert import as_tensor
 from npdec._array.foreign_arrays import asks_ufuncs
 from npdec._array.indexing import normalize_key
 from npdec._array.ordinary import is_free
 from npdec._array.output import check_writeable, refuse_numpys, write
+from npdec._array.together import as_operand_beside
 from npdec._core.base import MetAsking, UfuncBase
 from npdec._core.tags import NoValue
 from npdec._decomposed.kept_components import handed_on
 from npdec._decomposed.size_warnings import warn_of_size
 from npdec._decomposed.tensor import DecomposedTensor
-from npdec._impl import _util, dtypes_impl, getitem_impl
+from npdec._impl import _storage, _util, dtypes_impl, getitem_impl
 from npdec._impl._by_numpy import compared
 from npdec._impl._storage import has_overlap
 from npdec._native import calls
@@ -86,7 +86,7 @@ def at(self: UfuncBase, a: Any, indices: Any, b: Any = None, /) -> None:
     if not fp_state.watching and _at_once(self, array, indices, b):
         return
     positions = torch.arange(array._t.numel(), device=array._t.device).reshape(tuple(array._t.shape))
-    values = as_tensor(b) if self.nin == 2 else None
+    values = as_operand_beside(b, (array,)) if self.nin == 2 else None
     try:
         chosen = getitem_impl.getitem(positions, normalize_key(indices))
         if values is not None:
@@ -217,9 +217,12 @@ def _in_rounds(
     rounds = torch.bincount(rank).tolist()
     for due in order[torch.argsort(rank, stable=True)].split(rounds):
         spots = where[due]
-        operands = (result[spots],) if values is None else (result[spots], values[due])
-        update = function.compute(operands, found=found).to(result.dtype)
         bits = _BITS.get(result.dtype)
+        before = result[spots] if bits is None else result.view(bits)[spots].view(result.dtype)
+        operands = (
+            (before,) if values is None else (before, _storage.seen_as(_storage.signed(values)[due], values.dtype))
+        )
+        update = function.compute(operands, found=found).to(result.dtype)
         if bits is not None:
             result.view(bits).index_copy_(0, spots, update.view(bits))
         elif isinstance(update, DecomposedTensor) or update.requires_grad or mapped():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import torch
@@ -11,6 +12,7 @@ from npdec._array import wrap
 from npdec._array.convert import as_dtype, as_tensor
 from npdec._array.foreign_arrays import as_argument, asks_ufuncs
 from npdec._array.output import check_writeable, refuse_numpys, write
+from npdec._array.together import beside
 from npdec._core import door
 from npdec._core.base import MetAsking, UfuncBase
 from npdec._core.tags import NoValue
@@ -120,14 +122,15 @@ def read_out(function: UfuncBase, out: Any) -> tuple[Any, ...] | None:
     return None if all(item is None for item in out) else out
 
 
-def as_mask(where: Any) -> torch.Tensor | None:
-    """`where=` as a tensor of booleans; None for True. Raises TypeError for numbers that are not booleans."""
+def as_mask(where: Any, others: Iterable[Any]) -> torch.Tensor | None:
+    """`where=` as a tensor of booleans, of a list on the device of the others; None for True. Raises TypeError for
+    numbers that are not booleans."""
     if where is True:
         return None
     if asks_ufuncs(where):
         raise MetAsking(type(where))
     if not hasattr(where, "__setitem__") or isinstance(where, list):
-        return as_tensor(where, torch.bool)  # by their truth
+        return beside(as_tensor(where, torch.bool), where, others)  # by their truth
     mask = as_tensor(where)
     if mask.dtype is not torch.bool:
         raise TypeError(
@@ -209,7 +212,7 @@ def read(function: UfuncBase, inputs: Any, out: Any, more: tuple[Any, ...], opti
     where = options.get("where", True)
     if where is not True and out is NoValue:
         _util.warn(_UNWRITTEN, UserWarning)
-    mask = as_mask(where)
+    mask = as_mask(where, inputs)
     return Call(outs, out is Ellipsis, mask, casting, order, computed, chosen)
 
 

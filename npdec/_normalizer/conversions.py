@@ -13,35 +13,37 @@ __all__ = ["of_arrays", "of_other"]
 _Kind = inspect.Parameter
 
 
-def of_arrays(name: str, parameters: Sequence[Parameter]) -> str:
+def of_arrays(name: str, parameters: Sequence[Parameter], beside: Sequence[Parameter]) -> str:
     """The statement that makes all arrays tensors. It is one: where an argument is none that torch can hold, the call
-    goes on with all of them as they were given."""
-    return f"{', '.join(p.name for p in parameters)} = {', '.join(_tensor(name, p) for p in parameters)}"
+    goes on with all of them as they were given. What is `beside` them may be arrays as well."""
+    made = [_tensor(name, p, beside) for p in parameters]
+    return f"{', '.join(p.name for p in parameters)} = {', '.join(made)}"
 
 
-def _tensor(name: str, p: Parameter) -> str:
-    """The expression of what becomes of one array."""
+def _tensor(name: str, p: Parameter, beside: Sequence[Parameter]) -> str:
+    """The expression of what becomes of one array. The others, as they were given, say where lists and numbers go."""
     n = p.name
+    others = "".join(f"{q.name}, " for q in beside if q is not p)
+    converted = f"_as_beside({n}, ({others}))" if others else f"_as_argument({n})"
     absent = []
     weakly = p.tag == "ArrayLikeOrScalar" and not p.sequence
     if p.tag in MASKS:
-        counted = ", True" if p.tag == "CountedMask" else ""
-        return f"{n} if {n} is True or {n} is _NoValue else _as_mask({n}{counted})"
+        return f"{n} if {n} is True or {n} is _NoValue else _as_mask({n}, {p.tag == 'CountedMask'}, ({others}))"
     if p.default is NoValue or weakly:
         absent.append(f"{n} is _NoValue")
     if p.optional or p.default is None or (p.default is NoValue and not weakly):
         absent.append(f"{n} is None")
     if p.sequence:
         weak = ", _scalars" if p.tag == "ArrayLikeOrScalar" else ""
-        made = f"_as_sequence({name!r}, {n}{weak})"
+        made = f"_as_sequence({name!r}, {n}, ({others}){weak})"
         made = f"[_chosen({name!r}, item) for item in {made}]" if p.tag == "Opaque" else made
     elif p.kind is _Kind.VAR_POSITIONAL and p.tag != "Opaque":
-        made = f"[_as_argument(item) for item in {n}]"
+        made = f"[_as_beside(item, {n}) for item in {n}]"
     elif weakly:
         absent.insert(0, f"type({n}) in _scalars")
-        return f"{n}._t if type({n}) is _Array else {n} if {' or '.join(absent)} else _as_argument({n})"
+        return f"{n}._t if type({n}) is _Array else {n} if {' or '.join(absent)} else {converted}"
     else:
-        made = f"{n}._t if type({n}) is _Array else _as_argument({n})"
+        made = f"{n}._t if type({n}) is _Array else {converted}"
         made = f"_chosen({name!r}, {made})" if p.tag == "Opaque" else made
     return f"{n} if {' or '.join(absent)} else {made}" if absent else made
 

@@ -15,6 +15,7 @@ from npdec._array.convert import MAX_NDIM, as_dtype, as_tensor
 from npdec._array.foreign_arrays import as_operand
 from npdec._array.output import write
 from npdec._array.shapes import as_axis
+from npdec._array.together import as_operand_beside
 from npdec._core import door
 from npdec._core.base import UfuncBase
 from npdec._core.door import open_ufunc_method
@@ -212,7 +213,7 @@ def _reduce(
     axes = _axes(self, "reduction", axis, a.ndim)
     found = _watched()
     a = _prepared(self, a, dtype, outs[0] if outs else None, found)
-    mask = as_mask(where)
+    mask = as_mask(where, (a,))
     if mask is not None:
         filler = self.identity if self.identity is not None or initial is NoValue else initial
         if filler is None:
@@ -332,7 +333,7 @@ def outer(self: UfuncBase, A: Any, B: Any, /, **kwargs: Any) -> Any:
         raise ValueError("outer product only supported for binary functions")
     if not kwargs and type(A) is type(B) is wrap.ARRAY and B._t.dim() == 1:
         return self(wrap.wrap_array(A._t.unsqueeze(-1)), B)
-    left, right = as_operand(A), as_operand(B)
+    left, right = as_operand_beside(A, (B,)), as_operand_beside(B, (A,))
     if left.ndim + right.ndim > MAX_NDIM:
         raise ValueError(f"outer: arrays have at most {MAX_NDIM} axes, not {left.ndim} and {right.ndim} together")
     out = kwargs.pop("out", NoValue)

@@ -6,6 +6,7 @@ from types import ModuleType
 
 from npdec._array import wrap
 from npdec._array.foreign_arrays import as_argument
+from npdec._array.together import brought
 from npdec._core.tags import spec_of
 from npdec._impl import (  # noqa: F401 - the chapters
     _host,
@@ -52,7 +53,7 @@ from npdec._normalizer.scalar_operators import attach_scalar_operators
 
 __all__ = ["functions"]
 
-_host.install(as_argument, wrap.wrap_array)
+_host.install(as_argument, wrap.wrap_array, brought)
 
 CHAPTERS = [found for name, found in vars().items() if isinstance(found, ModuleType) and name.endswith("_impl")]
 

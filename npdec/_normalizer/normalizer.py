@@ -20,6 +20,7 @@ from npdec._array.convert import as_dtype
 from npdec._array.foreign_arrays import as_argument, as_copy, check_asking
 from npdec._array.output import check_out, dtype_of_out, write_out, writeable_tensor
 from npdec._array.shapes import as_axis, as_shape
+from npdec._array.together import as_beside
 from npdec._core import door
 from npdec._core.base import ArrayBase, Poly1dBase
 from npdec._core.signatures import LAW_TAGS, Parameter, read_parameters, return_tag
@@ -43,6 +44,10 @@ _Kind = inspect.Parameter
 
 
 _PYTHON_SCALARS = frozenset({bool, int, float, complex})
+
+
+def _may_be_array(p: Parameter) -> bool:
+    return p.is_array or (p.plain in ("object", "Any") and p.kind is not _Kind.VAR_KEYWORD)
 
 
 class _Source:
@@ -74,6 +79,7 @@ class _Source:
             "_as_mask": as_mask,
             "_as_copy": as_copy,
             "_as_argument": as_argument,
+            "_as_beside": as_beside,
             "_check_asking": check_asking,
             "_Poly1d": Poly1dBase,
             "_as_dtype": as_dtype,
@@ -207,7 +213,8 @@ class _Source:
                 lines.append(f"{p.name} = self._t")
             elif p in together:
                 if p is together[0]:
-                    lines.append(conversions.of_arrays(self.spec.name, together))
+                    beside = [q for q in self.parameters if _may_be_array(q)]
+                    lines.append(conversions.of_arrays(self.spec.name, together, beside))
             else:
                 lines += conversions.of_other(p)
         for p in self.parameters:

@@ -16,7 +16,7 @@ import torch
 
 from npdec._array import fp_errors, fp_state, wrap
 from npdec._array.convert import as_tensor
-from npdec._array.foreign_arrays import as_operand
+from npdec._array.together import as_operand_beside
 from npdec._core import door
 from npdec._core.base import ArrayBase, NDArrayBase, UfuncBase
 from npdec._core.signatures import LAW_TAGS, Parameter
@@ -164,7 +164,7 @@ class ufunc(UfuncBase):
                 if computed is not None and x.dtype is not computed:
                     x = _util.watched_cast(x, computed)
                 if x.dim() == 0 and device is not None and x.device != device:
-                    x = x.to(device)
+                    x = dtypes_impl.on_device(x, device)
             tensors.append(x)
         if self.nin > 1:
             _check_broadcast(tensors)
@@ -191,7 +191,7 @@ class ufunc(UfuncBase):
             result = ordinary_calls.computed(self, inputs)
             if result is not NoValue:
                 return result
-            operands = tuple(x if type(x) in _PYTHON_SCALARS else as_operand(x) for x in inputs)
+            operands = tuple(x if type(x) in _PYTHON_SCALARS else as_operand_beside(x, inputs) for x in inputs)
             if self.nin == 1 and type(inputs[0]) is int and not -(2**63) <= inputs[0] < 2**63:
                 operands = (as_tensor(inputs[0]),)  # by itself such a number is of a dtype of its own
             if fp_state.watching:
@@ -230,7 +230,7 @@ class ufunc(UfuncBase):
             outs = out if isinstance(out, tuple) else (out, *more)
             given = {"out": outs, **options} if out is not NoValue and out is not None else options
             return call_options.asked(self, inputs, given, error)
-        operands = tuple(x if type(x) in _PYTHON_SCALARS else as_operand(x) for x in inputs)
+        operands = tuple(x if type(x) in _PYTHON_SCALARS else as_operand_beside(x, inputs) for x in inputs)
         found: set[str] | None = set() if fp_state.watching else None
 
         def delivered() -> Any:

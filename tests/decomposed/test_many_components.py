@@ -93,6 +93,17 @@ def test_angles_continued():
     )
 
 
+@pytest.mark.parametrize("ungraphed", [torch.no_grad, torch.inference_mode])
+def test_a_product_without_gradients_keeps_its_contributions(ungraphed):
+    """What is found backwards is found so whatever the caller disables."""
+    x, y = (torch.randn(64, 32, generator=torch.Generator().manual_seed(seed)) for seed in (0, 1))
+    with ungraphed():
+        a, b = np.decompose((x, y), baseline=(0.0, 0.0))
+        made = torch.softmax(a @ b.mT, -1) @ b
+    shares = made[:4, :4].components.sum(0)
+    torch.testing.assert_close(shares, (made.value - made.residual)[:4, :4], rtol=1e-4, atol=1e-4)
+
+
 def test_running_sums_of_a_ufunc():
     a = _numbers(10)
     made = np.add.accumulate(np.decompose(np.array(a)))

@@ -33,4 +33,4 @@ def test_the_class_of_arrays_and_the_conversions_are_set_once():
     with pytest.raises(RuntimeError, match="already"):
         wrap.register_array(wrap.ARRAY)
     with pytest.raises(RuntimeError, match="already"):
-        _host.install(torch.as_tensor, lambda tensor: tensor)
+        _host.install(torch.as_tensor, lambda tensor: tensor, lambda made, obj, device: made)
