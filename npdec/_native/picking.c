@@ -116,8 +116,8 @@ pick(const Elements *of, PyObject *key, Picked *picked, const Elements *to)
         last = axis;
         if (is_array) {
             if (SLOT(item, arrays.of_dtype) != dtype_of_kind(INT64) || !elements_of(item, &here[count], &indices[count])
-                || indices[count]->rank == 0)
-                return 0;
+                || indices[count]->rank == 0 || (to == NULL && !is_in_order(indices[count])))
+                return 0; /* what is read lies in memory as its indices do */
             arrays_++;
         }
         else {

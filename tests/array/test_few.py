@@ -54,7 +54,8 @@ def indices(draw: random.Random, length: int, shape: tuple[int, ...]) -> Any:
     numbers = [draw.randrange(-length, length) if length else 0 for _ in range(count)]
     if numbers and draw.random() < 0.05:
         numbers[0] = length
-    return np.asarray(torch.tensor(numbers, dtype=torch.int64).reshape(shape))
+    array = np.asarray(torch.tensor(numbers, dtype=torch.int64).reshape(shape))
+    return array.T.copy().T if draw.random() < 0.2 else array
 
 
 def table_key(draw: random.Random, shape: tuple[int, ...]) -> Any:
