@@ -23,7 +23,9 @@ class NativeHook(BuildHookInterface[Any]):
         sources = [str(path.relative_to(self.root)) for path in sorted(folder.glob("*.c"))]
         headers = [str(path.relative_to(self.root)) for path in sorted(folder.glob("*.h"))]
         # Optional: setuptools goes on with a warning where there is no compiler.
-        native = Extension("npdec._native._calls", sources, depends=headers, optional=True)
+        # Names of other libraries, which are looked at first, are not to stand in for its own.
+        hidden = [] if sys.platform == "win32" else ["-fvisibility=hidden"]
+        native = Extension("npdec._native._calls", sources, depends=headers, extra_compile_args=hidden, optional=True)
         command = build_ext(Distribution({"name": "npdec", "packages": ["npdec"], "ext_modules": [native]}))
         command.inplace = True
         with tempfile.TemporaryDirectory() as scratch:

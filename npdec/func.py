@@ -17,11 +17,13 @@ from torch.utils._pytree import tree_unflatten
 
 from npdec._array import transforms, wrap
 from npdec._array.convert import as_tensor
+from npdec._array.elements import ElementAccess
 from npdec._core.base import ArrayBase, plain_of
 from npdec._core.tracebacks import ended, ends
 from npdec._decomposed.pytree import is_decomposed
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._jit.jit import Carrying, Jitted, compiler, static_places
+from npdec._torch.patch_dynamo import leave_to_python
 
 __all__ = ["grad", "jit", "jvp", "value_and_grad", "vjp", "vmap"]
 
@@ -383,6 +385,7 @@ def jit(
                 raise ended(error)  # noqa: B904
         if not compiled:
             options_of_torch: dict[str, Any] = {"backend": backend, "mode": mode, "options": options}
+            leave_to_python(ElementAccess.__getitem__, ElementAccess.__setitem__)
             compiled.append(torch.compile(traced, fullgraph=fullgraph, dynamic=dynamic, **options_of_torch))
         call = _Call("jit", function, args, kwargs, ())
         result, results = compiled[0](tuple(call.kinds), call.args, call.kwargs)

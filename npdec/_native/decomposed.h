@@ -75,7 +75,7 @@ PyObject *few_times(const Parts *x, PyObject *tensor, const Array *other);
 PyObject *few_sum(const Parts *x, const Parts *y, int traits);
 
 /* linear.c, arithmetic.c, matrices.c */
-Answer each, of_one, clone, contiguous, detached, joined, unless_same, unless_known;
+Answer each, of_one, cloned, contiguous, detached, joined, unless_same, unless_known;
 Answer added, scaled, divided;
 Answer matmul, layer;
 

@@ -42,7 +42,7 @@ attach_form(PyObject *module, PyObject *args)
     static const struct {
         const char *name;
         Answer *answer;
-    } answers[] = {{"each", each}, {"of_one", of_one}, {"clone", clone}, {"contiguous", contiguous},
+    } answers[] = {{"each", each}, {"of_one", of_one}, {"clone", cloned}, {"contiguous", contiguous},
                    {"detached", detached}, {"joined", joined}, {"unless same", unless_same},
                    {"unless known", unless_known}, {"added", added}, {"scaled", scaled}, {"divided", divided},
                    {"matmul", matmul}, {"layer", layer}};

@@ -45,7 +45,7 @@ each(const Form *form, PyObject *func, PyObject *const *args, Py_ssize_t count)
 }
 
 PyObject *
-clone(const Form *form, PyObject *func, PyObject *const *args, Py_ssize_t count)
+cloned(const Form *form, PyObject *func, PyObject *const *args, Py_ssize_t count)
 {
     Parts x;
     if (count != 1 || !parts_of(args[0], &x))

@@ -109,7 +109,10 @@ def _first(function: Any, scope: dict[str, Any]) -> Any:
     def call(*args: Any) -> Any:
         name = getattr(function, "__name__", "")
         is_direct = name in direct and getattr(torch, name, None) is function
-        scope["_call"] = vars(DecomposedTensor)[name] if is_direct else function
-        return scope["_call"](*args)
+        found = vars(DecomposedTensor)[name] if is_direct else function
+        if tracing():  # torch.compile knows functions in Python alone
+            return getattr(found, "__wrapped__", found)(*args)
+        scope["_call"] = found
+        return found(*args)
 
     return call

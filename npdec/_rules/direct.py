@@ -78,7 +78,7 @@ def _attach() -> None:
 
 def _element(self: DecomposedTensor, key: tuple[int, ...]) -> Any:
     """`self[key].clone()`, of as many ints as there are axes."""
-    found = None if calls is None else calls.few_element(self, key)
+    found = None if calls is None or tracing() else calls.few_element(self, key)
     if found is not None:
         return found
     if is_observed() or not _is_asked() or _modes() or tracing() or not is_ordinary(self):

@@ -13,7 +13,17 @@ import torch
 from npdec._torch.patches import is_applied, patch
 from npdec._torch.tracing import constant_when_traced, direct, name_of, restart_trace
 
-__all__ = ["patch_dynamo"]
+__all__ = ["leave_to_python", "patch_dynamo"]
+
+
+def leave_to_python(*functions: Any) -> None:
+    """Where torch.compile ends a graph and goes on with what the rest of the code calls, these functions run as they
+    are, with all that they call: scalars that hold a tensor are floats by their metaclass alone, at which it fails."""
+    from torch._C._dynamo.eval_frame import set_code_exec_strategy
+    from torch._dynamo.types import FrameAction, FrameExecStrategy
+
+    for function in functions:
+        set_code_exec_strategy(function.__code__, FrameExecStrategy(FrameAction.SKIP, FrameAction.SKIP))
 
 
 @constant_when_traced

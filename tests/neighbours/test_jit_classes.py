@@ -192,3 +192,18 @@ def test_a_decomposed_array_in_an_instance():
 def test_objects_of_libraries_are_none_of_a_program():
     holder = types.SimpleNamespace(a=1.0)
     assert uncompiled(lambda x: x * holder.a, X, match="a SimpleNamespace, which may change").tolist() == [1.0, 2.0]
+
+
+def test_elements_of_decomposed_arrays_are_written():
+    def running(x):
+        out = np.zeros(3)
+        out[0] = x[0] * 2
+        for i in range(1, 3):
+            out[i] = out[i - 1] + x[i]
+        return out
+
+    marked = np.decompose(np.array([1.0, 2.0, 3.0]), baseline=0.5)
+    found, expected = np.jit(running)(marked), running(marked)
+    assert found.tolist() == expected.tolist()
+    assert found.tensor.components.tolist() == expected.tensor.components.tolist()
+    assert found.tensor.residual.tolist() == expected.tensor.residual.tolist()
