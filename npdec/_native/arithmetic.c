@@ -81,10 +81,10 @@ by_calls(PyObject *func, const Beside *call, int which)
 {
     const Parts *x = &call->x;
     PyObject *row = rows_of(x), *value = NULL, *residual = NULL, *components = NULL;
-    /* In the order of Python, in which the gradients of the constant are added up. */
-    int are_first = which == LIKE_VALUES && !are_alike(&call->at, &x->value_at);
+    /* In the order of Python, in which the gradients of the constant are added up, and strides are found. */
+    int are_first = which == LIKE_VALUES && (call->is_turned || !are_alike(&call->at, &x->value_at));
     if (are_first && row != NULL)
-        components = of_part(func, call, x->components);
+        components = PyObject_CallFunctionObjArgs(func, x->components, call->constant, NULL);
     if (row != NULL && (components != NULL || !are_first))
         value = of_part(func, call, x->value);
     if (value != NULL)

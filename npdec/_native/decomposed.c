@@ -116,6 +116,19 @@ held(PyObject *attributes, PyObject *name)
     return Py_XNewRef(PyDict_GetItemWithError(attributes, name));
 }
 
+/* Whether it is of the shape of a value, with as many components in front. */
+static int
+are_components_of(const Array *components, const Array *value, Py_ssize_t count)
+{
+    if (components->rank != value->rank + 1 || components->shape[0] != count)
+        return 0;
+    for (int axis = 0; axis < value->rank; axis++)
+        if (components->shape[axis + 1] != value->shape[axis])
+            return 0;
+    return 1;
+}
+
+/* Attributes may have been set, so what is read in memory is looked at. */
 static int
 are_parts(Parts *parts)
 {
@@ -129,7 +142,9 @@ are_parts(Parts *parts)
         || !look_at_any(parts->components, &parts->components_at))
         return 0;
     return elements_in(value) > 0 && value->code == OF_FLOAT && (value->bits == 64 || value->bits == 32)
-        && is_of_one_dtype(value, &parts->components_at) && are_alike(value, &parts->residual_at);
+        && is_of_one_dtype(value, &parts->components_at) && is_of_one_dtype(value, &parts->residual_at)
+        && are_alike(value, &parts->residual_at)
+        && are_components_of(&parts->components_at, value, PyTuple_GET_SIZE(parts->labels));
 }
 
 int

@@ -74,6 +74,22 @@ UNARY: list[Callable[[Any], Any]] = [
 ]  # fmt: skip
 
 
+@pytest.mark.quick
+def test_parts_that_were_set() -> None:
+    """A residual of another dtype is not read as one of the value's; a constant in front that lies turned gives no
+    strides to the components."""
+    constant = torch.arange(1.0, 7.0, dtype=DOUBLE).reshape(3, 2).mT
+    for i, call in enumerate([*ARITHMETIC[:6], lambda x, c: -x, lambda x, c: x.clone(), lambda x, c: x + x]):
+
+        def single(call: Callable[[Any, Any], Any] = call) -> Any:
+            x = x_of(2, 3)
+            x.residual = x.residual.float()
+            return parts_of(call(x, constant.contiguous()))
+
+        check(single, i)
+        check(lambda call=call: parts_of(call(x_of(2, 3), constant)), i)
+
+
 @pytest.mark.parametrize("part", ["value", "residual", "components"])
 @pytest.mark.parametrize("kind", [torch._neg_view, lambda p: torch._efficientzerotensor(p.shape, dtype=p.dtype)])
 def test_parts(part: str, kind: Callable[[torch.Tensor], torch.Tensor]) -> None:
@@ -154,10 +170,11 @@ def test_gradients_of_constants() -> None:
         found = []
         for call in ARITHMETIC[:2] + ARITHMETIC[4:5]:
             for size in range(2, 9):
-                constant = torch.tensor(0.1, dtype=DOUBLE, requires_grad=True)
+                shape = (size, 3) if size % 2 else ()
+                constant = torch.full(shape, 0.1, dtype=DOUBLE, requires_grad=True)
                 made = call(x_of(size, 3), constant)
                 gradient = torch.autograd.grad(sum(p.sum() for p in each_part(made)), constant)[0]
-                found.append(gradient.item())
+                found.append(gradient.tolist())
         return found
 
     check(run, "gradients")
