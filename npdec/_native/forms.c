@@ -25,7 +25,8 @@ form_of(PyObject *function)
 static PyObject *
 call_form(PyObject *function, PyObject *const *args, size_t nargsf, PyObject *keywords)
 {
-    if (PyVectorcall_NARGS(nargsf) == 2 && keywords == NULL && PyTuple_CheckExact(args[1]) && !is_traced()) {
+    if (PyVectorcall_NARGS(nargsf) == 2 && keywords == NULL && PyTuple_CheckExact(args[1]) && !is_traced()
+        && !is_followed_by_torch()) { /* from 3.12 on, calls of Python come here too */
         const Form *form = form_of(function);
         PyObject *found = form->answer(form, args[0], ((PyTupleObject *)args[1])->ob_item, PyTuple_GET_SIZE(args[1]));
         if (found == NULL)
