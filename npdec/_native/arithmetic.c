@@ -55,8 +55,7 @@ is_beside(PyObject *const *args, Py_ssize_t count, Beside *found)
         let_parts_go(&found->x);
         return 0;
     }
-    if (elements_in(&found->at) == 1 && found->at.device == ON_HOST && found->at.offset == 0
-        && !is_true_of(found->constant, names.requires_grad)) {
+    if (elements_in(&found->at) == 1 && is_on_host(&found->at) && is_readable(found->constant)) {
         found->number = found->at.bits == 64 ? *(double *)found->at.elements : *(float *)found->at.elements;
         found->has_number = fabs(found->number) <= given.steep;
     }
@@ -81,9 +80,16 @@ static PyObject *
 by_calls(PyObject *func, const Beside *call, int which)
 {
     const Parts *x = &call->x;
-    PyObject *row = rows_of(x), *value = of_part(func, call, row == NULL ? NULL : x->value), *components = NULL;
-    PyObject *residual = value == NULL ? NULL : of_part(func, call, row);
-    if (residual != NULL)
+    PyObject *row = rows_of(x), *value = NULL, *residual = NULL, *components = NULL;
+    /* In the order of Python, in which the gradients of the constant are added up, and strides are found. */
+    int are_first = which == LIKE_VALUES && (call->is_turned || !are_alike(&call->at, &x->value_at));
+    if (are_first && row != NULL)
+        components = PyObject_CallFunctionObjArgs(func, x->components, call->constant, NULL);
+    if (row != NULL && (components != NULL || !are_first))
+        value = of_part(func, call, x->value);
+    if (value != NULL)
+        residual = of_part(func, call, row);
+    if (residual != NULL && !are_first)
         components = which == LIKE_VALUES ? of_part(func, call, x->components)
                                           : PyObject_CallMethodNoArgs(x->components, which ? names.neg : names.clone);
     Py_XDECREF(row);

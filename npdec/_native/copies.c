@@ -3,7 +3,7 @@
 
 #include <float.h>
 
-/* --- casts ---------------------------------------------------------------------------------------------------------- */
+/* --- casts -------------------------------------------------------------------------------------------------------- */
 
 /* Floats whose whole part is a number of an integer dtype: of others every processor makes what it likes. */
 #define WITHIN(type) \
@@ -87,7 +87,7 @@ cast_for(const Elements *of, int kind)
     return cast_of(of->kind, kind);
 }
 
-/* --- copies --------------------------------------------------------------------------------------------------------- */
+/* --- copies ------------------------------------------------------------------------------------------------------- */
 
 /* Write elements to where a part of a result lies. */
 static void
@@ -164,7 +164,7 @@ few_astype(PyObject *module, PyObject *const *args, Py_ssize_t count)
     return or_none(copy == NULL ? left_to_python() : copy);
 }
 
-/* --- elements ------------------------------------------------------------------------------------------------------- */
+/* --- elements ----------------------------------------------------------------------------------------------------- */
 
 /* `a.item()`, and with an index that counts elements row by row. */
 PyObject *
@@ -200,7 +200,7 @@ few_fill(PyObject *module, PyObject *const *args, Py_ssize_t count)
     return PyErr_Occurred() ? NULL : PyBool_FromLong(done);
 }
 
-/* --- joined --------------------------------------------------------------------------------------------------------- */
+/* --- joined ------------------------------------------------------------------------------------------------------- */
 
 #define MOST_JOINED 32
 

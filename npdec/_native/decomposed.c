@@ -35,11 +35,16 @@ is_on(PyObject *function)
 }
 
 int
+is_followed_by_torch(void)
+{
+    return is_in_mode() || !is_off(asked.functions) || !is_off(asked.is_traced);
+}
+
+int
 is_observed(void)
 {
     return differs(watched, Py_None) || differs(checked, Py_None) || differs(graph_wanted, Py_False)
-        || !is_off(asked.is_transformed) || !is_on(follows_forward) || !is_on(is_asked) || !is_off(asked.functions)
-        || is_in_mode();
+        || !is_off(asked.is_transformed) || !is_on(follows_forward) || !is_on(is_asked) || is_followed_by_torch();
 }
 
 int
@@ -111,6 +116,19 @@ held(PyObject *attributes, PyObject *name)
     return Py_XNewRef(PyDict_GetItemWithError(attributes, name));
 }
 
+/* Whether it is of the shape of a value, with as many components in front. */
+static int
+are_components_of(const Array *components, const Array *value, Py_ssize_t count)
+{
+    if (components->rank != value->rank + 1 || components->shape[0] != count)
+        return 0;
+    for (int axis = 0; axis < value->rank; axis++)
+        if (components->shape[axis + 1] != value->shape[axis])
+            return 0;
+    return 1;
+}
+
+/* Attributes may have been set, so what is read in memory is looked at. */
 static int
 are_parts(Parts *parts)
 {
@@ -124,7 +142,9 @@ are_parts(Parts *parts)
         || !look_at_any(parts->components, &parts->components_at))
         return 0;
     return elements_in(value) > 0 && value->code == OF_FLOAT && (value->bits == 64 || value->bits == 32)
-        && is_of_one_dtype(value, &parts->components_at) && are_alike(value, &parts->residual_at);
+        && is_of_one_dtype(value, &parts->components_at) && is_of_one_dtype(value, &parts->residual_at)
+        && are_alike(value, &parts->residual_at)
+        && are_components_of(&parts->components_at, value, PyTuple_GET_SIZE(parts->labels));
 }
 
 int
@@ -157,11 +177,24 @@ is_plain(PyObject *tensor, const Parts *beside, Array *at)
         && is_of_one_dtype(at, &beside->value_at);
 }
 
+/* Of what torch knows to be zero, and of a storage that was emptied, there are no elements in memory. */
+int
+is_on_host(const Array *at)
+{
+    return at->device == ON_HOST && at->offset == 0 && at->elements != NULL;
+}
+
+int
+is_readable(PyObject *tensor)
+{
+    return !is_true_of(tensor, names.requires_grad) && !is_true_by(tensor, words.is_neg) && !PyErr_Occurred();
+}
+
 /* The sum of the squares of few numbers on the host, and the least of their magnitudes; 0 of others. */
 static int
 sizes_of(const Array *at, double *squares, double *least)
 {
-    if (at->device != ON_HOST || at->offset != 0 || at->rank > 2 || elements_in(at) > MOST_LOOKED_AT)
+    if (!is_on_host(at) || at->rank > 2 || elements_in(at) > MOST_LOOKED_AT)
         return 0;
     Py_ssize_t rows = at->rank == 2 ? at->shape[0] : 1, columns = at->rank > 0 ? at->shape[at->rank - 1] : 1;
     Py_ssize_t step = at->rank == 2 ? at->strides[0] : 0, stride = at->rank > 0 ? at->strides[at->rank - 1] : 0;
@@ -181,7 +214,8 @@ int
 is_moderate(PyObject *factor, const Array *at)
 {
     double squares, least;
-    if (sizes_of(at, &squares, &least) && sqrt(squares) < given.steep)
+    /* Python adds up in single precision, and may find another sum: what is close to the limit is told there. */
+    if (sizes_of(at, &squares, &least) && sqrt(squares) < 0.999 * given.steep)
         return 1;
     PyObject *found = PyObject_CallOneArg(given.is_moderate, factor);
     Py_XDECREF(found);
@@ -264,8 +298,8 @@ linked(PyObject *made, PyObject *const *parts, const Array *const *at, const Par
             return is_done < 0 ? -1 : 0;
     }
     else if (is_apart(parts[0], x->value) && is_apart(parts[1], x->residual) && is_apart(parts[2], x->components)
-             && is_off(asked.is_inference))
-        return 0;
+             && !is_true_by(parts[0], words.is_inference))
+        return 0; /* of what was made in inference mode, torch knows no views, wherever they are made */
     PyObject *done = PyObject_CallFunctionObjArgs(given.link, made, x->of, NULL);
     Py_XDECREF(done);
     return done == NULL ? -1 : 0;

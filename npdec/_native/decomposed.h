@@ -32,8 +32,11 @@ typedef struct {
 
 int parts_of(PyObject *tensor, Parts *parts); /* 0, without an error, where it is no ordinary one: nothing is held */
 void let_parts_go(Parts *parts);
-int is_observed(void);                        /* whether somebody looks on, or a context changes the law */
+int is_followed_by_torch(void);               /* a mode, or a trace, is told of all calls: those are to be Python's */
+int is_observed(void);                        /* that, or somebody looks on, or a context changes the law */
 int is_plain(PyObject *tensor, const Parts *beside, Array *at); /* a tensor or parameter of the dtype of another one */
+int is_on_host(const Array *at);               /* whether its elements are to be read at their addresses */
+int is_readable(PyObject *tensor);            /* and are the numbers that lie there, which nobody differentiates */
 int is_moderate(PyObject *factor, const Array *at);
 int is_no_small_divisor(const Array *at);     /* neither so small that something has to be said, nor infinite */
 PyObject *rows_of(const Parts *x);            /* the residual, one of the rows that are equal */

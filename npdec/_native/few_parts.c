@@ -31,16 +31,15 @@ lies_on_host(const Array *at)
     for (int axis = at->rank; axis-- > 0; expected *= at->shape[axis])
         if (at->strides[axis] != expected)
             return 0;
-    return expected > 0 && at->device == ON_HOST && at->offset == 0; /* nothing has no memory */
+    return expected > 0 && is_on_host(at); /* nothing has no memory */
 }
 
-/* Whether nobody differentiates the parts of x, or follows what is made of them. */
+/* Whether nobody differentiates the parts of x, forwards or back, or follows what is made of them. */
 static int
 are_plain_numbers(const Parts *x)
 {
-    return !is_true_of(x->value, names.requires_grad) && !is_true_of(x->residual, names.requires_grad)
-        && !is_true_of(x->components, names.requires_grad) && is_off(asked.is_inference) && !is_seen_by_torch()
-        && !PyErr_Occurred();
+    return is_readable(x->value) && is_readable(x->residual) && is_readable(x->components)
+        && is_off(asked.is_inference) && !is_seen_by_torch() && !is_followed() && !PyErr_Occurred();
 }
 
 /* Whether what is computed of x here is what torch would give: of plain numbers that nobody differentiates. */
@@ -167,7 +166,7 @@ between(const Array *a, const Array *b, int traits)
 PyObject *
 few_beside(const Parts *x, PyObject *tensor, const Array *other, int traits)
 {
-    if (!lies_on_host(other) || is_true_of(tensor, names.requires_grad) || !is_open(x))
+    if (!lies_on_host(other) || !is_readable(tensor) || !is_open(x))
         return NULL;
     PyObject *value = between(&x->value_at, other, traits), *residual = between(&x->residual_at, other, traits);
     return assembled(value, residual, of_term(x, traits), x);
@@ -186,7 +185,7 @@ few_sum(const Parts *x, const Parts *y, int traits)
 PyObject *
 few_times(const Parts *x, PyObject *tensor, const Array *other)
 {
-    if (!lies_on_host(other) || is_true_of(tensor, names.requires_grad) || !is_open(x))
+    if (!lies_on_host(other) || !is_readable(tensor) || !is_open(x))
         return NULL;
     const Loops *loops = arithmetic()->multiply;
     PyObject *value = of_arrays(loops, &x->value_at, other), *residual = of_arrays(loops, &x->residual_at, other);
@@ -210,11 +209,13 @@ static Py_ssize_t
 place_of(const Array *at, int first, PyObject *key)
 {
     Py_ssize_t place = 0;
-    if (at->offset != 0 || at->device != ON_HOST)
+    if (!is_on_host(at))
         return -1;
     for (int axis = first; axis < at->rank; axis++) {
         PyObject *item = PyTuple_GET_ITEM(key, axis - first);
         Py_ssize_t index = PyLong_CheckExact(item) ? PyLong_AsSsize_t(item) : PY_SSIZE_T_MAX;
+        if (index == -1 && PyErr_Occurred()) /* one that C has no number for */
+            return -1;
         index += index < 0 ? at->shape[axis] : 0;
         if (index < 0 || index >= at->shape[axis])
             return -1;

@@ -25,7 +25,8 @@ form_of(PyObject *function)
 static PyObject *
 call_form(PyObject *function, PyObject *const *args, size_t nargsf, PyObject *keywords)
 {
-    if (PyVectorcall_NARGS(nargsf) == 2 && keywords == NULL && PyTuple_CheckExact(args[1]) && !is_traced()) {
+    if (PyVectorcall_NARGS(nargsf) == 2 && keywords == NULL && PyTuple_CheckExact(args[1]) && !is_traced()
+        && !is_followed_by_torch()) { /* from 3.12 on, calls of Python come here too */
         const Form *form = form_of(function);
         PyObject *found = form->answer(form, args[0], ((PyTupleObject *)args[1])->ob_item, PyTuple_GET_SIZE(args[1]));
         if (found == NULL)
@@ -84,12 +85,13 @@ static PyObject *
 answered(PyObject *func, PyObject *args)
 {
     PyObject *row = PyDict_GetItemWithError(given.rows, func);
-    PyObject *form = row == NULL ? NULL : SLOT(row, given.of_short);
-    if (form == NULL || form == Py_None || is_observed())
+    PyObject *form = row == NULL ? NULL : SLOT(row, given.of_short), *found = NULL;
+    if (form == NULL || form == Py_None)
         return NULL;
     PyObject *given_to_it[3] = {NULL, func, args};
-    Py_INCREF(form);
-    PyObject *found = PyObject_Vectorcall(form, given_to_it + 1, 2 | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
+    Py_INCREF(form); /* what is asked now may be Python's, and register another row */
+    if (!is_observed())
+        found = PyObject_Vectorcall(form, given_to_it + 1, 2 | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
     Py_DECREF(form);
     if (found == given.not_implemented)
         Py_CLEAR(found);
@@ -100,6 +102,7 @@ typedef struct {
     PyObject_HEAD
     vectorcallfunc call;
     PyObject *function, *of; /* in Python; the function of torch */
+    PyObject *weak;
 } Method;
 
 /* Whether the arguments that are given by these names follow those that have a place, in this order. */
@@ -147,21 +150,37 @@ bound(PyObject *self, PyObject *owner, PyObject *type)
     return owner == NULL || owner == Py_None ? Py_NewRef(self) : PyMethod_New(self, owner);
 }
 
-/* What is asked of a method is asked of its function, which says in Python what it does. */
+/* What is asked of a method is asked of its function, which says in Python what it does; so is the module, which the
+ * class here has as well. */
 static PyObject *
 attribute(PyObject *self, PyObject *name)
 {
-    PyObject *found = PyObject_GenericGetAttr(self, name);
-    if (found == NULL && PyErr_ExceptionMatches(PyExc_AttributeError)) {
+    int is_module = PyUnicode_Check(name) && PyUnicode_CompareWithASCIIString(name, "__module__") == 0;
+    PyObject *found = is_module ? NULL : PyObject_GenericGetAttr(self, name);
+    if (found == NULL && (is_module || PyErr_ExceptionMatches(PyExc_AttributeError))) {
         PyErr_Clear();
         found = PyObject_GetAttr(((Method *)self)->function, name);
     }
     return found;
 }
 
+static PyObject *
+shown(PyObject *self)
+{
+    return PyObject_Repr(((Method *)self)->function);
+}
+
+/* As functions are pickled and copied: by name. */
+static PyObject *
+reduced(PyObject *self, PyObject *unused)
+{
+    return PyObject_GetAttrString(((Method *)self)->function, "__qualname__");
+}
+
 static int
 visit(Method *self, visitproc visit, void *arg)
 {
+    Py_VISIT(Py_TYPE(self));
     Py_VISIT(self->function);
     Py_VISIT(self->of);
     return 0;
@@ -180,6 +199,8 @@ free_method(Method *self)
 {
     PyTypeObject *type = Py_TYPE(self);
     PyObject_GC_UnTrack(self);
+    if (self->weak != NULL)
+        PyObject_ClearWeakRefs((PyObject *)self);
     clear(self);
     type->tp_free(self);
     Py_DECREF(type);
@@ -206,7 +227,9 @@ wrapped(PyObject *self, void *closure)
     return Py_NewRef(((Method *)self)->function);
 }
 
-static PyMemberDef members[] = {{"__vectorcalloffset__", T_PYSSIZET, offsetof(Method, call), READONLY, NULL}, {NULL}};
+static PyMemberDef members[] = {{"__vectorcalloffset__", T_PYSSIZET, offsetof(Method, call), READONLY, NULL},
+                                {"__weaklistoffset__", T_PYSSIZET, offsetof(Method, weak), READONLY, NULL}, {NULL}};
+static PyMethodDef method_methods[] = {{"__reduce__", reduced, METH_NOARGS, "Its name."}, {NULL, NULL, 0, NULL}};
 static PyObject *
 its_text(PyObject *self, void *closure)
 {
@@ -218,7 +241,7 @@ static PyGetSetDef properties[] = {
 static PyType_Slot method_slots[] = {
     {Py_tp_new, make_method}, {Py_tp_dealloc, free_method}, {Py_tp_traverse, visit}, {Py_tp_clear, clear},
     {Py_tp_call, PyVectorcall_Call}, {Py_tp_descr_get, bound}, {Py_tp_getattro, attribute}, {Py_tp_members, members},
-    {Py_tp_getset, properties}, {0, NULL}};
+    {Py_tp_getset, properties}, {Py_tp_methods, method_methods}, {Py_tp_repr, shown}, {0, NULL}};
 PyType_Spec method_spec = {
     "npdec._native._calls.Method", sizeof(Method), 0,
     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR, method_slots};
@@ -267,7 +290,7 @@ torch_function(PyObject *function, PyObject *const *args, size_t nargsf, PyObjec
         Py_XDECREF(all);
         if (found != NULL)
             return found;
-        if (is_simple && !PyErr_Occurred())
+        if (is_simple && !PyErr_Occurred() && !is_followed_by_torch())
             return PyObject_CallFunctionObjArgs(general, args[1], args[3], NULL);
         left_to_python();
         if (PyErr_Occurred())

@@ -106,15 +106,18 @@ are_whole(PyObject *const *items, Py_ssize_t count)
     return 1;
 }
 
-/* The items of a list or tuple that is the only argument, or else the arguments. */
+/* The items of a list or tuple that is the only argument, or else the arguments; -1 with an error. They are those of
+ * `held` then, or NULL: a list may be another one while something is made. */
 static Py_ssize_t
-unpacked(PyObject *const **items, Py_ssize_t count)
+unpacked(PyObject *const **items, Py_ssize_t count, PyObject **held)
 {
+    *held = NULL;
     if (count != 1 || !(PyTuple_Check((*items)[0]) || PyList_CheckExact((*items)[0])))
         return count;
-    PyObject *sequence = (*items)[0];
-    *items = PySequence_Fast_ITEMS(sequence);
-    return PySequence_Fast_GET_SIZE(sequence);
+    if ((*held = PySequence_Tuple((*items)[0])) == NULL)
+        return -1;
+    *items = PySequence_Fast_ITEMS(*held);
+    return PyTuple_GET_SIZE(*held);
 }
 
 static PyObject *
@@ -189,10 +192,12 @@ static PyObject *
 reshaped(const Parts *x, PyObject *value, PyObject *const *rest, Py_ssize_t count)
 {
     Array at;
-    count = unpacked(&rest, count);
-    PyObject *shape = are_whole(rest, count) && look_at_any(value, &at) ? shape_of_components(x, &at) : NULL;
+    PyObject *held;
+    int is_shape = (count = unpacked(&rest, count, &held)) >= 0 && are_whole(rest, count) && look_at_any(value, &at);
+    PyObject *shape = is_shape ? shape_of_components(x, &at) : NULL;
     PyObject *made = shape == NULL ? NULL : PyObject_CallMethodOneArg(x->components, names.reshape, shape);
     Py_XDECREF(shape);
+    Py_XDECREF(held);
     return made;
 }
 
@@ -200,18 +205,19 @@ static PyObject *
 permuted(const Parts *x, PyObject *const *rest, Py_ssize_t count)
 {
     int rank = x->value_at.rank;
-    count = unpacked(&rest, count);
-    PyObject *order = are_whole(rest, count) ? PyTuple_New(count + 1) : NULL, *made = NULL;
-    if (order == NULL)
-        return NULL;
-    PyTuple_SET_ITEM(order, 0, PyLong_FromLong(0));
-    for (Py_ssize_t i = 0; i < count; i++) {
+    PyObject *held, *made = NULL;
+    int is_order = (count = unpacked(&rest, count, &held)) >= 0 && are_whole(rest, count);
+    PyObject *order = is_order ? PyTuple_New(count + 1) : NULL;
+    if (order != NULL)
+        PyTuple_SET_ITEM(order, 0, PyLong_FromLong(0));
+    for (Py_ssize_t i = 0; order != NULL && i < count; i++) {
         long axis = PyLong_AsLong(rest[i]);
         PyTuple_SET_ITEM(order, i + 1, PyLong_FromLong((axis < 0 ? axis + rank : axis) + 1));
     }
-    if (!PyErr_Occurred())
+    if (order != NULL && !PyErr_Occurred())
         made = PyObject_CallMethodOneArg(x->components, names.permute, order);
-    Py_DECREF(order);
+    Py_XDECREF(order);
+    Py_XDECREF(held);
     return made;
 }
 
@@ -229,14 +235,12 @@ static PyObject *
 reduced(PyObject *func, const Parts *x, PyObject *const *rest, Py_ssize_t count)
 {
     int rank = x->value_at.rank, is_all = count == 0;
-    PyObject *changed[MOST_GIVEN] = {NULL}, *made;
+    PyObject *changed[MOST_GIVEN] = {NULL}, *made = NULL, *held = NULL;
     if (rank == 0)
         return is_all ? PyObject_CallMethodNoArgs(x->components, names.clone) : NULL;
     PyObject *const *items = rest;
-    Py_ssize_t many = is_all ? rank : unpacked(&items, 1);
-    if (!is_all && (many == 0 || !are_whole(items, many)))
-        return NULL;
-    PyObject *axes = PyTuple_New(many);
+    Py_ssize_t many = is_all ? rank : unpacked(&items, 1, &held);
+    PyObject *axes = many > 0 && (is_all || are_whole(items, many)) ? PyTuple_New(many) : NULL;
     for (Py_ssize_t i = 0; axes != NULL && i < many; i++) {
         PyObject *axis = is_all ? PyLong_FromSsize_t(i - rank) : from_the_end(items[i], rank);
         if (axis == NULL)
@@ -244,13 +248,14 @@ reduced(PyObject *func, const Parts *x, PyObject *const *rest, Py_ssize_t count)
         else
             PyTuple_SET_ITEM(axes, i, axis);
     }
-    if (axes == NULL)
-        return NULL;
-    changed[0] = many == 1 ? PyTuple_GET_ITEM(axes, 0) : axes; /* torch reads one number sooner */
-    for (Py_ssize_t i = 1; i < count; i++)
-        changed[i] = rest[i];
-    made = call(func, x->components, changed, is_all ? 1 : count);
-    Py_DECREF(axes);
+    if (axes != NULL) {
+        changed[0] = many == 1 ? PyTuple_GET_ITEM(axes, 0) : axes; /* torch reads one number sooner */
+        for (Py_ssize_t i = 1; i < count; i++)
+            changed[i] = rest[i];
+        made = call(func, x->components, changed, is_all ? 1 : count);
+        Py_DECREF(axes);
+    }
+    Py_XDECREF(held);
     return made;
 }
 
@@ -358,20 +363,18 @@ of_one(const Form *form, PyObject *func, PyObject *const *args, Py_ssize_t count
 PyObject *
 joined(const Form *form, PyObject *func, PyObject *const *args, Py_ssize_t count)
 {
-    PyObject *const *tensors = args, *lists[3] = {NULL}, *made = NULL;
+    PyObject *const *tensors = args, *lists[3] = {NULL}, *made = NULL, *items;
     if (count < 1 || count > 2 || !(PyTuple_CheckExact(args[0]) || PyList_CheckExact(args[0])))
         return NULL;
     long dim = count == 2 && PyLong_CheckExact(args[1]) ? PyLong_AsLong(args[1]) : 0;
     if ((count == 2 && !PyLong_CheckExact(args[1])) || (dim == -1 && PyErr_Occurred()))
         return NULL;
-    Py_ssize_t many = unpacked(&tensors, 1), held = 0;
+    Py_ssize_t many = unpacked(&tensors, 1, &items), held = 0;
     Parts parts[MOST_GIVEN];
-    if (many == 0 || many > MOST_GIVEN)
-        return NULL;
-    for (; held < many; held++)
+    for (; many <= MOST_GIVEN && held < many; held++)
         if (!parts_of(tensors[held], &parts[held]))
             break;
-    int are_ordinary = held == many;
+    int are_ordinary = held == many && many > 0;
     for (Py_ssize_t i = 1; are_ordinary && i < many; i++)
         are_ordinary = parts[i].labels == parts[0].labels && parts[i].value_at.rank == parts[0].value_at.rank
                     && parts[i].value_at.bits == parts[0].value_at.bits;
@@ -399,6 +402,7 @@ joined(const Form *form, PyObject *func, PyObject *const *args, Py_ssize_t count
         Py_XDECREF(lists[i]);
     while (held > 0)
         let_parts_go(&parts[--held]);
+    Py_XDECREF(items);
     return made;
 }
 

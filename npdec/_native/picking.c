@@ -267,7 +267,7 @@ few_put_picked(PyObject *array, PyObject *key, PyObject *value)
     return done;
 }
 
-/* --- along an axis -------------------------------------------------------------------------------------------------- */
+/* --- along an axis ------------------------------------------------------------------------------------------------ */
 
 /* Where indices along an axis of an array lead, each beside its own place on the other axes; 0 where that is Python's. */
 static int

@@ -14,7 +14,7 @@
 
 static PyObject *asked_of_torch; /* a function of an operator, a dtype's letter, a form, and the bytes of two operands */
 
-/* --- the formulas --------------------------------------------------------------------------------------------------- */
+/* --- the formulas ------------------------------------------------------------------------------------------------- */
 
 #define FORMULAS(type, part, f) \
     static type product_of_##type(type x, type y) \
@@ -93,7 +93,7 @@ is_same(int kind, const char *x, const char *y)
     return (kind == COMPLEX64 ? is_same_complex64 : is_same_complex128)(x, y);
 }
 
-/* --- what is learned ------------------------------------------------------------------------------------------------ */
+/* --- what is learned ---------------------------------------------------------------------------------------------- */
 
 enum form { OF_ARRAYS, BY_NUMBER, OF_NUMBER, OF_SCALARS, FORMS };
 #define LONGEST 64
@@ -216,7 +216,7 @@ attach_products(PyObject *module, PyObject *function)
     Py_RETURN_NONE;
 }
 
-/* --- what is computed ----------------------------------------------------------------------------------------------- */
+/* --- what is computed --------------------------------------------------------------------------------------------- */
 
 int
 complex_of_two(int kind, int is_quotient, char *to, const char *x, const char *y)

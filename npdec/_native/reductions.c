@@ -6,7 +6,7 @@
 
 typedef uint8 bool_;
 
-/* --- what becomes of numbers in a row ------------------------------------------------------------------------------- */
+/* --- what becomes of numbers in a row ----------------------------------------------------------------------------- */
 
 /* 0 where torch says what is found. */
 typedef int Fold(char *to, const char *from, Py_ssize_t count, Py_ssize_t by);
@@ -76,7 +76,7 @@ static const struct {
     {"prod", WIDE, {INTEGERS(prod)}, 1 << 16},
 };
 
-/* --- along an axis -------------------------------------------------------------------------------------------------- */
+/* --- along an axis ------------------------------------------------------------------------------------------------ */
 
 /* An axis, which is None or an int; 0 where it is neither, or none of the array's. -1 stands for all. */
 static int
@@ -193,7 +193,7 @@ few_reduced(PyObject *module, PyObject *const *args, Py_ssize_t count)
     return result;
 }
 
-/* --- what runs ------------------------------------------------------------------------------------------------------ */
+/* --- what runs ---------------------------------------------------------------------------------------------------- */
 
 typedef int Run(char *to, Py_ssize_t to_by, const char *from, Py_ssize_t count, Py_ssize_t by);
 
@@ -279,7 +279,7 @@ few_running(PyObject *module, PyObject *const *args, Py_ssize_t count)
     Py_RETURN_NONE;
 }
 
-/* --- others --------------------------------------------------------------------------------------------------------- */
+/* --- others ------------------------------------------------------------------------------------------------------- */
 
 static int
 is_nonzero(const char *at, int kind, Py_ssize_t size)

@@ -16,7 +16,7 @@ import torch
 
 from npdec._torch.tracing import constant_when_traced
 
-__all__ = ["follow", "in_their_places", "out_of_place"]
+__all__ = ["follow", "following", "in_their_places", "out_of_place"]
 
 _NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim", "x": "input", "a": "input", "x1": "input", "x2": "other"}
 _OTHER_NAMES = _NUMPY_NAMES | {"self": "input"}  # as torch calls a number in the place of the first tensor
@@ -40,6 +40,14 @@ def in_their_places(
     return [*args, *[kwargs[name] for name in moved]], {new: kwargs[name] for name, new in named}
 
 
+def following(
+    func: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]
+) -> tuple[Sequence[Any], dict[str, Any]]:
+    """The arguments of a call, all of them in their places where those that are given by name follow the others."""
+    return ((*args, *kwargs.values()), {}) if follow(func, len(args), tuple(kwargs)) else (args, kwargs)
+
+
+@functools.lru_cache(2**12)
 def follow(func: Callable[..., Any], count: int, names: tuple[str, ...]) -> bool:
     """Whether arguments that are given by these names have the places behind the first `count`, in this order."""
     return isinstance(func, _PARSED) and _plan(func, count, names) == (names, ())

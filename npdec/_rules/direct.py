@@ -27,7 +27,7 @@ from npdec._law.ordinary import is_moderate, is_observed, is_ordinary, of_the_va
 from npdec._law.ordinary_linear import element, of_equal_rows
 from npdec._law.overrides_scope import current as watched
 from npdec._native import calls
-from npdec._rules.argument_names import follow
+from npdec._rules.argument_names import follow, following
 from npdec._torch.tracing import direct, tracing
 
 __all__ = ["install"]
@@ -108,10 +108,14 @@ def _method(own: Function, function: Function) -> Function:
     def method(self: DecomposedTensor, *args: Any, **kwargs: Any) -> Any:
         row = rows[function]
         short: Any = row.short
-        if short is None or (kwargs and not row.options) or is_observed() or not _is_asked() or _modes() or tracing():
+        if short is None or is_observed() or not _is_asked() or _modes() or tracing():
             return own(self, *args, **kwargs)
         try:
-            made = short(function, (self, *args), kwargs) if kwargs else short(function, (self, *args))
+            given, options = following(function, (self, *args), kwargs) if kwargs else ((self, *args), kwargs)
+            if not options:
+                made = short(function, given)
+            else:
+                made = short(function, given, options) if row.options else NotImplemented
         except Exception as error:
             raise met(error)  # noqa: B904
         return own(self, *args, **kwargs) if made is NotImplemented else made

@@ -29,7 +29,7 @@ from npdec._law.overrides_scope import Watcher, scope
 from npdec._law.overrides_scope import current as watched
 from npdec._law.vjp_calls import answer, has_many_components
 from npdec._rules import autograd_function, choosing, collectives, inplace, table
-from npdec._rules.argument_names import in_their_places, out_of_place
+from npdec._rules.argument_names import following, in_their_places, out_of_place
 from npdec._torch.tracing import bound_by, constant_when_traced, name_of, registrations, tracing
 
 __all__ = ["BY_QUADRATURE", "answer_ordinary", "default_rule", "dispatch", "rule_of"]
@@ -146,8 +146,12 @@ def answer_ordinary(func: Function, args: Sequence[Any], options: dict[str, Any]
     if row is None:
         return NotImplemented
     short = row.short
-    if short is None or (options and not row.options):
+    if short is None:
         return NotImplemented
+    if options:
+        args, options = following(func, args, options)
+        if options and not row.options:
+            return NotImplemented
     if is_observed() and not (short is of_the_value and watched.get() is None):  # which nobody else wants to know of
         return NotImplemented
     return short(func, args, options) if options else short(func, args)
