@@ -170,9 +170,9 @@ class DecomposedTensor(torch.Tensor):
             made = ordinary.value(func, args, {} if not kwargs or kwargs == _NOT_IN_PLACE else kwargs)
             if made is not NotImplemented:
                 return made
+            return undisturbed(dispatch.value, func, args, kwargs or {})
         except Exception as error:
             raise met(error)  # noqa: B904
-        return answered(func, args, kwargs)
 
     def covers(self, labels: Labels) -> bool:
         """Whether every one of the labels is among this tensor's."""
@@ -245,10 +245,10 @@ class DecomposedTensor(torch.Tensor):
         return DecomposedTensor(copy_of(self.value), copy_of(self.residual), components, self.labels, self.reverse)
 
 
-def answered(func: Any, args: Sequence[Any], kwargs: dict[str, Any] | None = None) -> Any:
-    """What a torch function gives where it has no short way, or that is not open."""
+def answered(func: Any, args: Sequence[Any]) -> Any:
+    """What a torch function gives that has no short way, or whose short way is not open, as C found."""
     try:
-        return undisturbed(dispatch.value, func, args, kwargs or {})
+        return undisturbed(dispatch.value, func, args, {})
     except Exception as error:
         raise met(error)  # noqa: B904
 

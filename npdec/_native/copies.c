@@ -7,7 +7,8 @@
 
 /* Floats whose whole part is a number of an integer dtype: of others every processor makes what it likes. */
 #define WITHIN(type) \
-    BY_PROCESSOR static void within_##type(char *to, const char *a, const char *b, Py_ssize_t count, const Py_ssize_t *by) \
+    BY_PROCESSOR static void within_##type(char *to, const char *a, const char *b, Py_ssize_t count, \
+                                           const Py_ssize_t *by) \
     { \
         const double low = ((const double *)b)[0], high = ((const double *)b)[1]; \
         int beyond = 0; \
@@ -212,7 +213,8 @@ joined(PyObject *items, long axis, int is_stacked, int has_rows)
     Elements here[MOST_JOINED], made;
     const Elements *of[MOST_JOINED];
     int many = PyTuple_CheckExact(items);
-    Py_ssize_t count = many ? PyTuple_GET_SIZE(items) : PyList_CheckExact(items) ? PyList_GET_SIZE(items) : 0, long_ = 0;
+    Py_ssize_t count = many ? PyTuple_GET_SIZE(items) : PyList_CheckExact(items) ? PyList_GET_SIZE(items) : 0;
+    Py_ssize_t long_ = 0;
     if (count == 0 || count > MOST_JOINED || is_traced() || is_seen_by_torch())
         return NULL;
     PyObject *first = many ? PyTuple_GET_ITEM(items, 0) : PyList_GET_ITEM(items, 0);

@@ -303,7 +303,8 @@ few_into(const Loops *loops, PyObject *x, PyObject *y, PyObject *out)
 {
     Operand operands[2];
     operands[0].copy = operands[1].copy = NULL;
-    if (is_watching() || !Py_IS_TYPE(out, arrays.type) || !taken(x, &operands[0]) || (y != NULL && !taken(y, &operands[1]))
+    if (is_watching() || !Py_IS_TYPE(out, arrays.type) || !taken(x, &operands[0])
+        || (y != NULL && !taken(y, &operands[1]))
         || (y == NULL && operands[0].given != NULL) || is_seen_by_torch())
         return left_to_python();
     PyObject *found = into_out(loops, &operands[0], y == NULL ? NULL : &operands[1], out);

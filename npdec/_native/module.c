@@ -76,7 +76,8 @@ static PyMethodDef methods[] = {
     {"attach_few", attach_few, METH_VARARGS,
      "attach_few({letters of two dtypes: letter of what they promote to}, says in how many threads torch computes)"},
     {"attach_products", attach_products, METH_O,
-     "attach_products(function of mul or div, a dtype's letter, arrays or by or of or scalars, and the bytes of operands, "
+     "attach_products(function of mul or div, a dtype's letter, arrays or by or of or scalars, and the bytes of "
+     "operands, "
      "which gives those of torch's result)"},
     {"settled", settled, METH_O, "Make the tensor of a lazy array, and of all over the same memory."},
     {"attach_creation", attach_creation, METH_O, "attach_creation(namespace with `used`)"},

@@ -68,7 +68,8 @@ written_out(PyObject *list, int depth, const Nest *nest, int kind, char **to)
         }
         Element element;
         int own = kind_of_number(item);
-        if (own != BOOL && !PyFloat_CheckExact(item) && !PyLong_CheckExact(item) && (item = number_of(item, own)) == NULL)
+        if (own != BOOL && !PyFloat_CheckExact(item) && !PyLong_CheckExact(item)
+            && (item = number_of(item, own)) == NULL)
             return 0;
         if ((own == FLOAT64 && IS_WHOLE(kind)) || !as_element(kind, item, &element))
             return 0;

@@ -192,7 +192,8 @@ few_picked(PyObject *array, PyObject *key)
     Elements here;
     const Elements *of;
     Picked picked = {.offsets = NULL};
-    if (!elements_of(array, &here, &of) || of->rank == 0 || of->kind == FLOAT16 || !is_in_order(of) || is_seen_by_torch())
+    if (!elements_of(array, &here, &of) || of->rank == 0 || of->kind == FLOAT16 || !is_in_order(of)
+        || is_seen_by_torch())
         return left_to_python();
     for (int axis = 0; axis < of->rank; axis++)
         if (of->strides[axis] == 0 && of->shape[axis] > 1)

@@ -99,7 +99,8 @@ pool_leaders(PyObject *module, PyObject *const *args, Py_ssize_t count)
     int is_tame = 1, axes = (int)(PyTuple_GET_SIZE(args[4]) / 4);
     Py_BEGIN_ALLOW_THREADS
     for (Py_ssize_t i = 0; i < rows && is_tame; i++)
-        is_tame = x.bits == 32 ? maxima_float(&pool, (float *)r.elements + i * pool.elements, room, starts + i * pool.outputs)
+        is_tame = x.bits == 32 ? maxima_float(&pool, (float *)r.elements + i * pool.elements, room,
+                                               starts + i * pool.outputs)
                                : maxima_double(&pool, (double *)r.elements + i * pool.elements, room,
                                                starts + i * pool.outputs);
     for (Py_ssize_t i = 0; i < pool.lead && is_tame; i++) {

@@ -178,7 +178,8 @@ pool_shares(PyObject *module, PyObject *const *args, Py_ssize_t count)
         if (x.bits == 32)
             to = shares_float(&pool, (float *)x.elements + at, (float *)r.elements + row, its + i * pool.outputs, to);
         else
-            to = shares_double(&pool, (double *)x.elements + at, (double *)r.elements + row, its + i * pool.outputs, to);
+            to = shares_double(&pool, (double *)x.elements + at, (double *)r.elements + row,
+                               its + i * pool.outputs, to);
     }
     Py_END_ALLOW_THREADS
     Py_RETURN_TRUE;

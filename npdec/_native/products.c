@@ -12,7 +12,7 @@
 #pragma GCC optimize("fp-contract=off")
 #endif
 
-static PyObject *asked_of_torch; /* a function of an operator, a dtype's letter, a form, and the bytes of two operands */
+static PyObject *asked_of_torch; /* a function of an operator, a dtype's letter, a form, and two operands' bytes */
 
 /* --- the formulas ------------------------------------------------------------------------------------------------- */
 
@@ -117,7 +117,8 @@ drawn(uint64 *state)
 static void
 draw(uint64 *state, int kind, int is_any, char *to)
 {
-    static const double others[] = {0.0, -0.0, INFINITY, -INFINITY, NAN, 1e-310, -3e-320, 1.7e308, 1.0, -1.5, 3e-39, 2e38};
+    static const double others[] = {0.0, -0.0, INFINITY, -INFINITY, NAN, 1e-310, -3e-320, 1.7e308,
+                                    1.0, -1.5, 3e-39, 2e38};
     for (int part = 0; part < 2; part++) {
         uint64 bits = drawn(state);
         double number = ((double)(bits >> 12) * 0x1p-52 + 1) * (bits & 1 ? 1 : -1) * ldexp(1, (int)(bits >> 1 & 7) - 4);

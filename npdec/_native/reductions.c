@@ -332,7 +332,8 @@ few_nonzero(PyObject *module, PyObject *array)
     Elements here, made;
     const Elements *of;
     int axis;
-    if (kind_in(array) < 0 || !operand(array, Py_None, &here, &of, &axis) || of->rank > 2 || of->kind == FLOAT16 || IS_COMPLEX(of->kind))
+    if (kind_in(array) < 0 || !operand(array, Py_None, &here, &of, &axis) || of->rank > 2
+        || of->kind == FLOAT16 || IS_COMPLEX(of->kind))
         return or_none(left_to_python());
     if (of->rank == 2)
         return or_none(size_of(of) > 1 << 13 ? NULL : places_in_table(of));

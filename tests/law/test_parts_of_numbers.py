@@ -13,6 +13,8 @@ import torch
 import npdec as np
 from npdec._impl import elementwise_math_impl
 
+pytestmark = pytest.mark.slow
+
 ENDS = [0.0, -0.0, 0.5, 1.5, -1.5, 2.75, 1e-3, -7.125, 1e10, 0.75]
 FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "modf": np.modf, "frexp": np.frexp, "ldexp": lambda x: np.ldexp(x, 3), "ldexp down": lambda x: np.ldexp(x, -5),

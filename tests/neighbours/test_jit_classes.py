@@ -194,6 +194,7 @@ def test_objects_of_libraries_are_none_of_a_program():
     assert uncompiled(lambda x: x * holder.a, X, match="a SimpleNamespace, which may change").tolist() == [1.0, 2.0]
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:`torch.jit.script_method` is deprecated:DeprecationWarning")  # torch's compiler
 def test_elements_of_decomposed_arrays_are_written():
     def running(x):

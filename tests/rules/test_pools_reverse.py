@@ -10,6 +10,8 @@ import npdec as np
 from npdec._native import calls
 from npdec._rules import pooling_reverse
 
+pytestmark = pytest.mark.slow
+
 POOLS = {
     "max_pool1d": ((2, 2, 13), [(3,), (4, 2, 1), (3, 1, 1, 2)]),
     "max_pool2d": (
