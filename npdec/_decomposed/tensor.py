@@ -34,7 +34,6 @@ __all__ = [
     "InputLabel",
     "Labels",
     "align",
-    "answered",
     "carries",
     "copy_of",
     "expand_components",
@@ -243,14 +242,6 @@ class DecomposedTensor(torch.Tensor):
         made: Any = self.clone()
         components = kept_components.kept(made, Use.FILES) or made.components
         return DecomposedTensor(copy_of(self.value), copy_of(self.residual), components, self.labels, self.reverse)
-
-
-def answered(func: Any, args: Sequence[Any]) -> Any:
-    """What a torch function gives that has no short way, or whose short way is not open, as C found."""
-    try:
-        return undisturbed(dispatch.value, func, args, {})
-    except Exception as error:
-        raise met(error)  # noqa: B904
 
 
 # What kernels read most is read off the value, without a call of __torch_function__.

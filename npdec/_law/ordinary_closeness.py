@@ -31,7 +31,7 @@ def close(func: Function, args: Sequence[Any]) -> Any:
     a, b = args[:2]
     rtol, atol = args[2] if len(args) > 2 else 1e-5, args[3] if len(args) > 3 else 1e-8
     ends = _ends(a, b)
-    if ends is None or type(rtol) is not float or type(atol) is not float:
+    if ends is None or type(rtol) is not float or type(atol) is not float or rtol < 0 or atol < 0:
         return NotImplemented
     x, y, r, s = ends
     dtype = (a if type(a) is DecomposedTensor else b).value.dtype

@@ -51,6 +51,8 @@ kind_for(const Loops *loops, Operand *a, Operand *b)
         kind = FLOAT64;
     if (kind < 0 || loops->of[kind] == NULL)
         return -1;
+    if (kind == UINT64 && (a->kind >= KINDS || b->kind >= KINDS) && strncmp(loops->name, "logical_", 8) == 0)
+        return -1; /* NumPy refuses numbers beyond int64 here */
     if (loops->is_product && IS_COMPLEX(kind) && (IS_COMPLEX(a->kind) || a->kind == COMPLEX)
         && (IS_COMPLEX(b->kind) || b->kind == COMPLEX))
         return -1;

@@ -8,7 +8,7 @@ Python, and go that way where it is open; where it is not, they are torch's own.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -21,13 +21,14 @@ from npdec._decomposed.parts import Views
 from npdec._decomposed.registry import Row, functions, rows
 from npdec._decomposed.size_limits import MANY
 from npdec._decomposed.size_warnings import STEEP
-from npdec._decomposed.tensor import DecomposedTensor, answered
+from npdec._decomposed.tensor import DecomposedTensor, dispatch
 from npdec._law.create_graph import graph_wanted
 from npdec._law.ordinary import is_moderate, is_observed, is_ordinary, of_the_value, rows_of
 from npdec._law.ordinary_linear import element, of_equal_rows
 from npdec._law.overrides_scope import current as watched
 from npdec._native import calls
 from npdec._rules.argument_names import follow, following
+from npdec._torch.interrupts import undisturbed
 from npdec._torch.tracing import direct, tracing
 
 __all__ = ["install"]
@@ -63,6 +64,14 @@ def install() -> None:
         _attach()
 
 
+def _answered(func: Function, args: Sequence[Any]) -> Any:
+    """What a torch function gives that has no short way, or whose short way is not open, as C found."""
+    try:
+        return undisturbed(dispatch.value, func, args, {})
+    except Exception as error:
+        raise met(error)  # noqa: B904
+
+
 def _attach() -> None:
     """Let calls with ordinary tensors be answered in C (`npdec/_native/forms.c`)."""
     slots = vars(Row)["short"], vars(Views)["limit"]
@@ -73,7 +82,7 @@ def _attach() -> None:
     calls.attach_decomposed(
         DecomposedTensor, torch.nn.Parameter, rows, *slots, variables, told, MANY, STEEP, negatives, called
     )
-    calls.attach_torch_function(vars(DecomposedTensor)["__torch_function__"].__func__, answered)
+    calls.attach_torch_function(vars(DecomposedTensor)["__torch_function__"].__func__, _answered)
 
 
 def _element(self: DecomposedTensor, key: tuple[int, ...]) -> Any:

@@ -25,10 +25,11 @@ def max_pool(func: Function, args: Sequence[Any], options: dict[str, Any] | None
     """The form of ordinary calls: pools of as many windows as there are in whole strides, without indices."""
     named = {**dict(zip(_NAMES, args)), **(options or {})}
     x: Any = named.pop("input", None)
-    if calls is None or not is_ordinary(x) or named.get("ceil_mode") or named.get("return_indices"):
+    if calls is None or not is_ordinary(x):
         return NotImplemented
     count = x.value.ndim - 2
-    settings = _settings(named, count) if name_of(func) == f"max_pool{count}d" else None
+    is_plain = all(named.get(option, False) is False for option in ("ceil_mode", "return_indices"))
+    settings = _settings(named, count) if is_plain and name_of(func) == f"max_pool{count}d" else None
     size = x.value.numel()
     if settings is None or (size > _ALONE and torch.get_num_threads() > 1):
         return NotImplemented
