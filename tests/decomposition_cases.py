@@ -36,23 +36,31 @@ SINGLE = {"float64": "float32", "complex128": "complex64"}
 # -- decomposing the arguments of a sample -----------------------------------------------------------------------------
 
 
-def leaves(sample: samples.Sample) -> dict[Path, samples.Arr]:
-    """The arrays of inexact numbers among the arguments, by where they stand; infinite ones have no contributions."""
-    found = {}
+def arrays(sample: samples.Sample) -> dict[Path, samples.Arr]:
+    """The arrays among the arguments, by where they stand."""
+    found: dict[Path, samples.Arr] = {}
 
     def visit(item: Any, path: Path) -> None:
         if isinstance(item, samples.Arr):
-            if item.inexact and not numpy.isinf(numpy.array(item.data, dtype=complex)).any():
-                found[path] = item
+            found[path] = item
         elif isinstance(item, (list, tuple)):
             for i, inner in enumerate(item):
                 visit(inner, (*path, i))
 
     for key, item in [*enumerate(sample.args), *sample.kwargs.items()]:
         visit(item, (key,))
-    if sample.writes:
-        found.pop((0,), None)
     return found
+
+
+def leaves(sample: samples.Sample) -> dict[Path, samples.Arr]:
+    """Those of inexact numbers that are not written; infinite ones have no contributions."""
+    return {
+        path: item
+        for path, item in arrays(sample).items()
+        if item.inexact
+        and not numpy.isinf(numpy.array(item.data, dtype=complex)).any()
+        and not (sample.writes and path == (0,))
+    }
 
 
 def replaced(item: Any, path: Path, new: dict[Path, Any]) -> Any:

@@ -52,31 +52,16 @@ def _call(name: str, sample: samples.Sample, lib: Any, given: dict[dc.Path, Any]
     return args[0] if sample.writes else made
 
 
-def _arrays(sample: samples.Sample) -> dict[dc.Path, samples.Arr]:
-    found: dict[dc.Path, samples.Arr] = {}
-
-    def visit(item: Any, path: dc.Path) -> None:
-        if isinstance(item, samples.Arr):
-            found[path] = item
-        elif isinstance(item, (list, tuple)):
-            for i, inner in enumerate(item):
-                visit(inner, (*path, i))
-
-    for key, item in [*enumerate(sample.args), *sample.kwargs.items()]:
-        visit(item, (key,))
-    return found
-
-
 def _samples() -> Iterator[Row]:
     for name, sample in samples.cases():
-        if _arrays(sample):
+        if dc.arrays(sample):
             yield f"{name}{sample!r}", sample, functools.partial(_call, name, sample)
 
 
 def _lists() -> Iterator[Row]:
     """One argument stays an array, the others are lists and numbers, which have no device."""
     for name, sample in samples.cases():
-        found = _arrays(sample)
+        found = dc.arrays(sample)
         for kept in found if len(found) > 1 else ():
             if not sample.writes or kept == (0,):
                 changed = dc.with_leaves(sample, {path: x.data for path, x in found.items() if path != kept})
@@ -92,7 +77,7 @@ DTYPES = {
 
 def _dtypes() -> Iterator[Row]:
     for name, sample in samples.cases():
-        found = _arrays(sample)
+        found = dc.arrays(sample)
         for own in sorted({x.dtype for x in found.values()}):
             for dtype in DTYPES.get(own, "").split():
                 make = numpy.abs if dtype.startswith("u") else numpy.asarray

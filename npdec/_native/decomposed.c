@@ -326,6 +326,16 @@ set_parts(PyObject *made, PyObject *value, PyObject *residual, PyObject *compone
         || PyObject_SetAttr(made, names.origin, Py_None) < 0 ? -1 : 0;
 }
 
+/* What was made of three parts, which are let go; it is Python's where nothing was. */
+static PyObject *
+made_of(PyObject *made, PyObject *value, PyObject *residual, PyObject *components)
+{
+    Py_XDECREF(value);
+    Py_XDECREF(residual);
+    Py_XDECREF(components);
+    return made == NULL ? left_to_python() : made;
+}
+
 PyObject *
 assembled(PyObject *value, PyObject *residual, PyObject *components, const Parts *x)
 {
@@ -335,10 +345,7 @@ assembled(PyObject *value, PyObject *residual, PyObject *components, const Parts
     if (made != NULL && (PyObject_SetAttr(made, names.class, (PyObject *)given.type) < 0
                          || set_parts(made, value, residual, components, x->labels) < 0))
         Py_CLEAR(made);
-    Py_XDECREF(value);
-    Py_XDECREF(residual);
-    Py_XDECREF(components);
-    return made == NULL ? left_to_python() : made;
+    return made_of(made, value, residual, components);
 }
 
 PyObject *
@@ -362,10 +369,7 @@ built(PyObject *value, PyObject *residual, PyObject *components, const Parts *x,
                              || (link && linked(made, parts, at, x) < 0)))
             Py_CLEAR(made);
     }
-    Py_XDECREF(value);
-    Py_XDECREF(residual);
-    Py_XDECREF(components);
-    return made == NULL ? left_to_python() : made;
+    return made_of(made, value, residual, components);
 }
 
 PyObject *
