@@ -10,6 +10,7 @@ struct names names;
 struct given given;
 static PyObject *watched, *checked, *graph_wanted; /* variables of contexts */
 static PyObject *follows_forward, *is_asked;
+static PyObject *usual; /* the attributes of an ordinary tensor, with None for its parts */
 
 #define MOST_LOOKED_AT 1024 /* elements of a factor: of more, torch tells sooner whether they are moderate */
 
@@ -309,7 +310,7 @@ linked(PyObject *made, PyObject *const *parts, const Array *const *at, const Par
 static PyObject *
 carrying(PyObject *value)
 {
-    if (is_true_of(value, names.requires_grad) || is_true_by(value, names.is_view))
+    if (is_true_by(value, names.is_view) || is_true_of(value, names.requires_grad))
         return PyObject_CallMethodOneArg(value, names.as_subclass, (PyObject *)given.type);
     PyObject *made = PyErr_Occurred() ? NULL : PyObject_CallMethodNoArgs(value, names.detach);
     if (made != NULL && PyObject_SetAttr(made, names.class, (PyObject *)given.type) < 0)
@@ -317,13 +318,17 @@ carrying(PyObject *value)
     return made;
 }
 
+/* Give a tensor of the class that is new its attributes: those of ordinary tensors, and its parts. */
 static int
 set_parts(PyObject *made, PyObject *value, PyObject *residual, PyObject *components, PyObject *labels)
 {
-    return PyObject_SetAttr(made, names.value, value) < 0 || PyObject_SetAttr(made, names.components, components) < 0
-        || PyObject_SetAttr(made, names.labels, labels) < 0 || PyObject_SetAttr(made, names.residual, residual) < 0
-        || PyObject_SetAttr(made, names.reverse, Py_False) < 0 || PyObject_SetAttr(made, names.discrete, Py_False) < 0
-        || PyObject_SetAttr(made, names.origin, Py_None) < 0 ? -1 : 0;
+    PyObject *its = PyDict_Copy(usual);
+    int is_set = its != NULL && PyDict_SetItem(its, names.value, value) == 0
+              && PyDict_SetItem(its, names.residual, residual) == 0
+              && PyDict_SetItem(its, names.components, components) == 0
+              && PyDict_SetItem(its, names.labels, labels) == 0 && PyObject_GenericSetDict(made, its, NULL) == 0;
+    Py_XDECREF(its);
+    return is_set ? 0 : -1;
 }
 
 /* What was made of three parts, which are let go; it is Python's where nothing was. */
@@ -402,6 +407,11 @@ attach_decomposed(PyObject *module, PyObject *args)
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
         if ((*texts[i].word = PyUnicode_InternFromString(texts[i].text)) == NULL)
             return NULL;
+    Py_XSETREF(usual, Py_BuildValue("{OOOOOOOOOOOOOO}", names.value, Py_None, names.components, Py_None, names.labels,
+                                    Py_None, names.residual, Py_None, names.reverse, Py_False, names.discrete, Py_False,
+                                    names.origin, Py_None));
+    if (usual == NULL)
+        return NULL;
     for (int i = 0; i < 7; i++)
         *kept[i] = Py_NewRef(functions[i]);
     watched = Py_NewRef(variables[0]);

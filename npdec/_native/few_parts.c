@@ -34,12 +34,13 @@ lies_on_host(const Array *at)
     return expected > 0 && is_on_host(at); /* nothing has no memory */
 }
 
-/* Whether nobody differentiates the parts of x, forwards or back, or follows what is made of them. */
+/* Whether nobody differentiates the parts of x, forwards or back, or follows what is made of them; forms are asked
+ * where `is_observed` has seen to the rest. */
 static int
 are_plain_numbers(const Parts *x)
 {
     return is_readable(x->value) && is_readable(x->residual) && is_readable(x->components)
-        && is_off(asked.is_inference) && !is_seen_by_torch() && !is_followed() && !PyErr_Occurred();
+        && is_off(asked.is_inference) && !is_profiled() && !is_followed() && !PyErr_Occurred();
 }
 
 /* Whether what is computed of x here is what torch would give: of plain numbers that nobody differentiates. */

@@ -26,7 +26,7 @@ static PyObject *
 call_form(PyObject *function, PyObject *const *args, size_t nargsf, PyObject *keywords)
 {
     if (PyVectorcall_NARGS(nargsf) == 2 && keywords == NULL && PyTuple_CheckExact(args[1]) && !is_traced()
-        && !is_followed_by_torch()) { /* from 3.12 on, calls of Python come here too */
+        && !is_observed()) { /* from 3.12 on, calls of Python come here too */
         const Form *form = form_of(function);
         PyObject *found = form->answer(form, args[0], ((PyTupleObject *)args[1])->ob_item, PyTuple_GET_SIZE(args[1]));
         if (found == NULL)
@@ -82,17 +82,26 @@ attach_form(PyObject *module, PyObject *args)
 
 /* The answer of a function's form; NULL, without an error, where it has none, or that is not open. */
 static PyObject *
-answered(PyObject *func, PyObject *args)
+answered(PyObject *func, PyObject *const *args, Py_ssize_t count)
 {
-    PyObject *row = PyDict_GetItemWithError(given.rows, func);
-    PyObject *form = row == NULL ? NULL : SLOT(row, given.of_short), *found = NULL;
-    if (form == NULL || form == Py_None)
+    PyObject *row = PyDict_GetItemWithError(given.rows, func), *found = NULL;
+    PyObject *function = row == NULL ? NULL : SLOT(row, given.of_short);
+    if (function == NULL || function == Py_None || is_observed())
         return NULL;
-    PyObject *given_to_it[3] = {NULL, func, args};
-    Py_INCREF(form); /* what is asked now may be Python's, and register another row */
-    if (!is_observed())
-        found = PyObject_Vectorcall(form, given_to_it + 1, 2 | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
-    Py_DECREF(form);
+    Py_INCREF(function); /* what is asked now may be Python's, and register another row */
+    const Form *form = form_of(function);
+    if (form->function != NULL && (found = form->answer(form, func, args, count)) == NULL)
+        left_to_python();
+    PyObject *all = found == NULL && !PyErr_Occurred() ? PyTuple_New(count) : NULL;
+    for (Py_ssize_t i = 0; all != NULL && i < count; i++)
+        PyTuple_SET_ITEM(all, i, Py_NewRef(args[i]));
+    if (all != NULL) {
+        PyObject *given_to_it[3] = {NULL, func, all};
+        vectorcallfunc call = form->function == NULL ? PyObject_Vectorcall : go_on;
+        found = call(function, given_to_it + 1, 2 | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
+        Py_DECREF(all);
+    }
+    Py_DECREF(function);
     if (found == given.not_implemented)
         Py_CLEAR(found);
     return found;
@@ -101,7 +110,7 @@ answered(PyObject *func, PyObject *args)
 typedef struct {
     PyObject_HEAD
     vectorcallfunc call;
-    PyObject *function, *of; /* in Python; the function of torch */
+    PyObject *function, *of, *own; /* in Python; the function of torch; and its method, which asks no form */
     PyObject *weak;
 } Method;
 
@@ -128,20 +137,17 @@ call_method(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *keyw
 {
     Method *method = (Method *)self;
     Py_ssize_t count = PyVectorcall_NARGS(nargsf), many = keywords == NULL ? 0 : PyTuple_GET_SIZE(keywords);
-    if (count > 0 && Py_IS_TYPE(args[0], given.type) && !is_traced()) {
-        int are_placed = many == 0 || follow(method->of, count, keywords);
-        PyObject *found = NULL, *all = are_placed ? PyTuple_New(count + many) : NULL;
-        for (Py_ssize_t i = 0; all != NULL && i < count + many; i++)
-            PyTuple_SET_ITEM(all, i, Py_NewRef(args[i]));
-        if (all != NULL)
-            found = answered(method->of, all);
-        Py_XDECREF(all);
+    PyObject *function = method->function;
+    if (count > 0 && Py_IS_TYPE(args[0], given.type) && !is_traced()
+        && (many == 0 || follow(method->of, count, keywords))) {
+        PyObject *found = answered(method->of, args, count + many);
         if (found == NULL)
             left_to_python();
         if (found != NULL || PyErr_Occurred())
             return found;
+        function = method->own; /* the one in Python would ask the form again */
     }
-    return PyObject_Vectorcall(method->function, args, nargsf, keywords);
+    return PyObject_Vectorcall(function, args, nargsf, keywords);
 }
 
 static PyObject *
@@ -183,6 +189,7 @@ visit(Method *self, visitproc visit, void *arg)
     Py_VISIT(Py_TYPE(self));
     Py_VISIT(self->function);
     Py_VISIT(self->of);
+    Py_VISIT(self->own);
     return 0;
 }
 
@@ -191,6 +198,7 @@ clear(Method *self)
 {
     Py_CLEAR(self->function);
     Py_CLEAR(self->of);
+    Py_CLEAR(self->own);
     return 0;
 }
 
@@ -209,14 +217,15 @@ free_method(Method *self)
 static PyObject *
 make_method(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
-    PyObject *function, *of;
-    if (!PyArg_ParseTuple(args, "OO:Method", &function, &of))
+    PyObject *function, *of, *own;
+    if (!PyArg_ParseTuple(args, "OOO:Method", &function, &of, &own))
         return NULL;
     Method *method = (Method *)type->tp_alloc(type, 0);
     if (method != NULL) {
         method->call = call_method;
         method->function = Py_NewRef(function);
         method->of = Py_NewRef(of);
+        method->own = Py_NewRef(own);
     }
     return (PyObject *)method;
 }
@@ -286,7 +295,9 @@ torch_function(PyObject *function, PyObject *const *args, size_t nargsf, PyObjec
         && PyTuple_CheckExact(args[3]) && are_known(args[2]) && !is_traced()) {
         PyObject *options = count == 5 ? args[4] : NULL, *all = all_of(args[1], args[3], options);
         int is_simple = all == args[3];
-        PyObject *found = all == NULL ? NULL : answered(args[1], all);
+        PyObject *found = NULL;
+        if (all != NULL)
+            found = answered(args[1], PySequence_Fast_ITEMS(all), PyTuple_GET_SIZE(all));
         Py_XDECREF(all);
         if (found != NULL)
             return found;

@@ -7,9 +7,15 @@ static Py_ssize_t of_base, of_base_in_torch;
 /* --- what is looked at -------------------------------------------------------------------------------------------- */
 
 int
+is_profiled(void)
+{
+    return PyDict_GetItemWithError(asked.profiler, asked.is_profiled) != Py_False;
+}
+
+int
 is_seen_by_torch(void)
 {
-    if (is_in_mode() || PyDict_GetItemWithError(asked.profiler, asked.is_profiled) != Py_False)
+    if (is_in_mode() || is_profiled())
         return 1;
     return !is_off(asked.functions) || !is_off(asked.is_transformed) || !is_off(asked.is_traced);
 }

@@ -137,6 +137,7 @@ PyObject *read_tensor(PyObject *array, Reading *reading, int is_seen);
 int has_read(Reading *reading, PyObject *result); /* 0 where the result looks at what was lent */
 int tell_of_write(PyObject *tensor);                  /* for autograd; 0, or -1 with an error */
 int is_off(PyObject *function);                       /* whether a call without arguments gives False, or 0 */
+int is_profiled(void);                                /* whether torch's profiler follows; 1 for an error */
 int is_seen_by_torch(void);                           /* whether a mode, a transform or the profiler follows */
 int elements_of(PyObject *array, Elements *here, const Elements **found); /* where few lie; 0 where that is Python's */
 int hold(PyObject *array);                            /* make an array lazy that has a tensor for itself; 0 where not */

@@ -58,7 +58,7 @@ def install() -> None:
             method.__name__, method.__qualname__ = name, f"{DecomposedTensor.__qualname__}.{name}"
             method.__doc__ = f"`torch.Tensor.{name}`, which see, of a decomposed tensor.\n\n:meta private:"
             in_c = calls is not None and row.short is not of_the_value
-            setattr(DecomposedTensor, name, calls.Method(method, function) if in_c else method)
+            setattr(DecomposedTensor, name, calls.Method(method, function, own) if in_c else method)
             direct.add(name)
     if calls is not None:
         _attach()
