@@ -44,7 +44,8 @@ F.linear(x, w), F.linear(x, w, w[:, 0]), F.linear(A, w), F.linear(A, w, w[:, 0])
 """
 OTHERS = """
 torch.relu(x), torch.tanh(x), torch.sigmoid(x), torch.exp(x), torch.sqrt(x), F.gelu(x), x * x, A * A, x / (x + 1)
-torch.softmax(x, 0), torch.relu(A), torch.tanh(A)
+torch.softmax(x, 0), torch.softmax(A, 0), torch.softmax(A, -1), torch.relu(A), torch.tanh(A), torch.square(x)
+F.layer_norm(x, (3,)), F.layer_norm(A, (3,)), torch.bmm(A[None], A.mT[None])
 """
 
 

@@ -151,7 +151,7 @@ static PyMethodDef methods[] = {
     {"pool_back", (PyCFunction)(void (*)(void))pool_back, METH_FASTCALL,
      "pool_back(gradients, leaders, shares, to, settings), of tensors: whether it is done."},
     {"normal_rows", (PyCFunction)(void (*)(void))normal_rows, METH_FASTCALL,
-     "normal_rows(x, r, numbers, m, floor, centred), of tensors: whether it is done."},
+     "normal_rows(x, r, numbers, m, floor, centred, deepest, flat), of tensors: whether it is done."},
     {"normal_back", (PyCFunction)(void (*)(void))normal_back, METH_FASTCALL,
      "normal_back(x, r, numbers, gradients, weight or None, step, centred, to), of tensors: whether it is done."},
     {NULL, NULL, 0, NULL},

@@ -1,5 +1,5 @@
-/* Normalisation layers in reverse mode: of each row the sums that its path needs, and gradients back through it. What is
- * computed is written in npdec/_impl/segments_impl.py: with rows u = low + t moved, less their means where they are
+/* Normalisation layers: of each row the sums that its path needs, and its mean derivative, a symmetric matrix, of
+ * components or of gradients on their way back. What is computed is written in npdec/_impl/segments_impl.py: with rows u = low + t moved, less their means where they are
  * centred, and s(t) the root of |u|² + floor, the mean derivative of u / s is diagonal − Vᵀ W V, with V of low and moved;
  * where the path comes near the origin, of what of low is across it, and of its direction.
  */
@@ -198,14 +198,23 @@ rows_in(PyObject *const *args, Py_ssize_t m, Array *x, Array *r, Array *numbers,
     return size / m;
 }
 
-/* normal_rows(x, r, numbers, m, floor, centred, deepest): puts what is kept of each row of m elements, and says whether
- * that was all: not where a path passes so near the origin that its `deepest` logarithm has to be looked at. */
+/* Whether a row, by its mean and the squares of what is left without it, has hardly any variance beside its size. */
+static int
+is_flat(double mean, double squares, Py_ssize_t m, double limit)
+{
+    return squares <= limit * (squares + m * mean * mean);
+}
+
+/* normal_rows(x, r, numbers, m, floor, centred, deepest, flat): puts what is kept of each row of m elements, and says
+ * whether that was all: not where a path passes so near the origin that its `deepest` logarithm has to be looked at, nor
+ * where both of its ends have hardly any variance, which is `flat` beside their size. */
 PyObject *
 normal_rows(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
     Array x, r, numbers;
-    Py_ssize_t period, m = count == 7 ? PyLong_AsSsize_t(args[3]) : 0;
-    double floor = count == 7 ? PyFloat_AsDouble(args[4]) : 0, deepest = count == 7 ? PyFloat_AsDouble(args[6]) : 0;
+    Py_ssize_t period, m = count == 8 ? PyLong_AsSsize_t(args[3]) : 0;
+    double floor = count == 8 ? PyFloat_AsDouble(args[4]) : 0, deepest = count == 8 ? PyFloat_AsDouble(args[6]) : 0;
+    double flat = count == 8 ? PyFloat_AsDouble(args[7]) : 0;
     Py_ssize_t rows = PyErr_Occurred() ? 0 : rows_in(args, m, &x, &r, &numbers, &period);
     if (rows == 0 || is_seen_by_torch())
         return left_to_python(), PyBool_FromLong(0);
@@ -222,7 +231,10 @@ normal_rows(PyObject *module, PyObject *const *args, Py_ssize_t count)
             row_float((float *)x.elements + at, (float *)r.elements + low, m, centred, to + OF_LOW, sums);
         else
             row_double((double *)x.elements + at, (double *)r.elements + low, m, centred, to + OF_LOW, sums);
-        if (!(1 / LARGE < sums[0] + floor + sums[2] && sums[0] + floor + sums[2] < LARGE))
+        double at_value = sums[0] + 2 * sums[1] + sums[2];
+        if (!(1 / LARGE < sums[0] + floor + sums[2] && sums[0] + floor + sums[2] < LARGE)
+            || (flat > 0 && is_flat(to[OF_LOW], sums[0], m, flat)
+                && is_flat(to[OF_LOW] + to[OF_MOVED], at_value, m, flat)))
             is_all = 0;
         else if (!of_sums(sums[0] + floor, sums[1], sums[2], to))
             is_all = is_single ? near_float((float *)x.elements + at, (float *)r.elements + low, m, centred, sums,
@@ -236,8 +248,9 @@ normal_rows(PyObject *module, PyObject *const *args, Py_ssize_t count)
     return PyBool_FromLong(is_all);
 }
 
-/* normal_back(x, r, numbers, gradients, weight or None, step, centred, to): gradients back through the rows. Each number
- * of the weight stands beside `step` elements, again and again. Whether it was done. */
+/* normal_back(x, r, numbers, gradients, weight or None, step, centred, to): gradients back through the rows, or several
+ * of each, one of all rows after the other. Each number of the weight stands beside `step` elements, again and again.
+ * Whether it was done. */
 PyObject *
 normal_back(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
@@ -250,8 +263,8 @@ normal_back(PyObject *module, PyObject *const *args, Py_ssize_t count)
     Py_ssize_t rows = rows_in(args, m, &x, &r, &numbers, &period), numbers_of_weight = 0;
     int has_weight = args[4] != Py_None, centred = args[6] == Py_True;
     if (rows == 0 || !plain_array(args[3], &grad) || !plain_array(args[7], &to) || grad.bits != x.bits
-        || to.bits != x.bits || period_of(&grad) != size || period_of(&to) != size || size_of(&grad) != size
-        || size_of(&to) != size)
+        || to.bits != x.bits || size_of(&grad) == 0 || size_of(&grad) % size || period_of(&grad) != size_of(&grad)
+        || size_of(&to) != size_of(&grad) || period_of(&to) != size_of(&to))
         return left_to_python(), PyBool_FromLong(0);
     if (has_weight) {
         if (!plain_array(args[4], &weight) || weight.bits != x.bits || period_of(&weight) != size_of(&weight)
@@ -263,15 +276,16 @@ normal_back(PyObject *module, PyObject *const *args, Py_ssize_t count)
     if (row == NULL)
         return PyErr_NoMemory();
     Py_BEGIN_ALLOW_THREADS
-    for (Py_ssize_t i = 0; i < rows; i++) {
-        const double *of = (double *)numbers.elements + NUMBERS * i;
-        Py_ssize_t at = i * m, low = at % period, beside = has_weight ? at / step % numbers_of_weight : 0;
+    for (Py_ssize_t i = 0; i < size_of(&grad) / m; i++) {
+        const double *of = (double *)numbers.elements + NUMBERS * (i % rows);
+        Py_ssize_t at = i * m, here = at % size, low = here % period;
+        Py_ssize_t beside = has_weight ? here / step % numbers_of_weight : 0;
         if (x.bits == 32)
-            back_float((float *)x.elements + at, (float *)r.elements + low, (float *)grad.elements + at,
+            back_float((float *)x.elements + here, (float *)r.elements + low, (float *)grad.elements + at,
                        has_weight ? (float *)weight.elements + beside : NULL, step, m, centred, of, row,
                        (float *)to.elements + at);
         else
-            back_double((double *)x.elements + at, (double *)r.elements + low, (double *)grad.elements + at,
+            back_double((double *)x.elements + here, (double *)r.elements + low, (double *)grad.elements + at,
                         has_weight ? (double *)weight.elements + beside : NULL, step, m, centred, of, row,
                         (double *)to.elements + at);
     }

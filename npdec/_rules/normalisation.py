@@ -28,7 +28,7 @@ from npdec._torch.functorch import is_transformed, mapped
 from npdec._torch.tracing import tracing
 from npdec.exceptions import DecompositionWarning
 
-__all__ = ["apply_operator", "deepest"]
+__all__ = ["apply_operator", "deepest", "flatness"]
 
 Function = Callable[..., Any]
 _SMALL = 2**14
@@ -90,6 +90,11 @@ def _centred(rows: torch.Tensor) -> torch.Tensor:
 def deepest(dtype: torch.dtype) -> float:
     """The depth (`npdec._impl.segments_impl.Jacobian`) from which on a path passes through zero variance."""
     return -1.7 * math.log(torch.finfo(dtype).eps)
+
+
+def flatness(dtype: torch.dtype) -> float:
+    """The variance beside the mean square up to which a row is taken for constant."""
+    return 64 * torch.finfo(dtype).eps
 
 
 def _warn_of_poles(name: str, depth: torch.Tensor | None, x: _Path | DecomposedTensor) -> None:
@@ -329,7 +334,7 @@ def _warn_of_rounding(layer: Layer, x: DecomposedTensor, made: DecomposedTensor)
 def _flatness(layer: Layer, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """Which rows have hardly any variance beside their mean square; and their lengths."""
     rows = layer.rows(single(x.detach()), 0)
-    m, limit = rows.shape[-1], 64 * torch.finfo(rows.dtype).eps
+    m, limit = rows.shape[-1], flatness(rows.dtype)
     length = torch.linalg.vector_norm(rows, dim=-1)
     return m * length * length * (1 - limit) <= rows.sum(-1).square(), length
 

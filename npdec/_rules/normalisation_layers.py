@@ -16,7 +16,7 @@ from npdec._law import law, ordinary_reverse
 from npdec._law.ordinary import FACTORS, has_elements
 from npdec._rules.by_formula import own_numbers, value_of
 from npdec._rules.normalisation import Function, Layer, normalise
-from npdec._rules.normalisation_reverse import form, of_groups, of_shape
+from npdec._rules.normalisation_at_once import form, of_groups, of_shape
 from npdec._rules.rule import rule
 
 

@@ -54,14 +54,16 @@ def of_rows(log: bool) -> Form:
         if not args:  # it is named
             return NotImplemented
         x = args[0]
-        if not is_ordinary(x) or not _is_plain(x, args, options or {}):
+        dim = _axis(x, args, options or {}) if is_ordinary(x) else None
+        if dim is None:
             return NotImplemented
-        value, residual, components = x.value, x.residual, x.components
+        axes = x.value.ndim
+        value, residual, components = [_rows_of(t, axes, dim) for t in (x.value, x.residual, x.components)]
         graph = value.requires_grad or residual.requires_grad or components.requires_grad
         if settings.get().frozen_attention or (graph and torch.is_grad_enabled()):
             return NotImplemented
         longest = 0.0
-        for ends, starts in zip(_rows(value), _rows(residual), strict=True):
+        for ends, starts in zip(_numbers(value), _numbers(residual), strict=True):
             if not all(-_NEAR <= u <= _NEAR for u in ends) or not all(-_NEAR <= u <= _NEAR for u in starts):
                 return NotImplemented
             moves = [u - r for u, r in zip(ends, starts, strict=True)]
@@ -69,7 +71,7 @@ def of_rows(log: bool) -> Form:
         count = few_nodes(longest, tolerance(value.dtype))
         if not count:
             return NotImplemented
-        made = [func(t, *args[1:], **options) if options else func(t, *args[1:]) for t in (value, residual)]
+        made = [func(t, *args[1:], **options) if options else func(t, *args[1:]) for t in (x.value, x.residual)]
         times, weights = _rule(count, value.dtype)
         p = torch.softmax(torch.addcmul(residual.unsqueeze(-2), times, (value - residual).unsqueeze(-2)), -1)
         weighted = p * weights
@@ -89,24 +91,41 @@ def of_rows(log: bool) -> Form:
         else:
             across = torch.bmm(components.transpose(0, 1), torch.bmm(p.mT, weighted))
             passed = components * mean - across.transpose(0, 1)
-        return built(made[0], made[1], passed, x.labels)
+        return built(made[0], made[1], _from_rows(passed, x.components, axes, dim), x.labels)
 
     return form
 
 
-def _rows(x: torch.Tensor) -> list[list[float]]:
+def _rows_of(t: torch.Tensor, axes: int, dim: int) -> torch.Tensor:
+    """A tensor of so many axes, or its components, with `dim`, counted from the end, as the last axis, and the others
+    as one before it."""
+    if axes == 1 or (axes == 2 and dim == -1):
+        return t
+    moved = t.movedim(dim, -1)
+    return moved.reshape((*t.shape[: t.ndim - axes], -1, moved.shape[-1]))
+
+
+def _from_rows(rows: torch.Tensor, like: torch.Tensor, axes: int, dim: int) -> torch.Tensor:
+    """The same back, in the shape of another one."""
+    if axes == 1 or (axes == 2 and dim == -1):
+        return rows
+    return rows.reshape(like.movedim(dim, -1).shape).movedim(-1, dim).contiguous()
+
+
+def _numbers(x: torch.Tensor) -> list[list[float]]:
     numbers: Any = x.tolist()
     return [numbers] if x.ndim == 1 else numbers
 
 
-def _is_plain(x: Any, args: Sequence[Any], options: dict[str, Any]) -> bool:
-    """Whether the call is of the last axis of a few numbers on the host, in their dtype."""
+def _axis(x: Any, args: Sequence[Any], options: dict[str, Any]) -> int | None:
+    """The axis of a call with a few numbers on the host, in their dtype, counted from the end; else None."""
     value = x.value
-    axes = value.ndim
-    if not 1 <= axes <= 2 or not 0 < value.numel() <= _HANDFUL or not value.is_cpu:
-        return False
-    dim = args[1] if len(args) == 2 else options.get("dim")
-    return len(args) <= 2 and dim in (axes - 1, -1) and type(dim) is int and options.get("dtype") is None
+    axes, dim = value.ndim, args[1] if len(args) == 2 else options.get("dim")
+    if not axes or not 0 < value.numel() <= _HANDFUL or not value.is_cpu:
+        return None
+    if len(args) > 2 or type(dim) is not int or not -axes <= dim < axes or options.get("dtype") is not None:
+        return None
+    return dim - axes if dim >= 0 else dim
 
 
 def in_blocks(

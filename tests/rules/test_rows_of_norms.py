@@ -1,13 +1,14 @@
-"""Norms and unit vectors of rows: against integrals along the path by plain NumPy, in one block and more."""
+"""Norms, unit vectors and layers of rows: against integrals along the path by plain NumPy, in one block and more."""
 
 from __future__ import annotations
 
 import numpy
 import pytest
 import torch
+import torch.nn.functional as F
 
 import npdec as np
-from npdec._rules import norms
+from npdec._rules import normalisation_at_once, norms
 
 NODES = numpy.polynomial.legendre.leggauss(400)
 SHAPES = [((6, 3), 1), ((6, 2), 0), ((3, 4, 2), 1), ((7, 1), 1), ((5,), 0)]
@@ -39,13 +40,11 @@ def test_unit_vectors(monkeypatch, shape, axis, block):
     x, r = source.normal(size=(2, *shape))
     x.reshape(-1)[::3] *= 0.1
     d = np.decompose(torch.tensor(x), baseline=torch.tensor(r))
-    made = torch.nn.functional.normalize(d, dim=axis, eps=0.4)
-    assert torch.equal(made.value, torch.nn.functional.normalize(torch.tensor(x), dim=axis, eps=0.4))
+    made = F.normalize(d, dim=axis, eps=0.4)
+    assert torch.equal(made.value, F.normalize(torch.tensor(x), dim=axis, eps=0.4))
     numpy.testing.assert_allclose(made.c_sum(), made.value, rtol=0, atol=1e-14)
     numpy.testing.assert_allclose(made.components, _integral(_unit, x, r, axis), rtol=0, atol=5e-3)
-    found = np.attribute(
-        lambda u: (torch.nn.functional.normalize(u, dim=axis, eps=0.4) ** 2).sum(), d.value, baseline=d.residual
-    )
+    found = np.attribute(lambda u: (F.normalize(u, dim=axis, eps=0.4) ** 2).sum(), d.value, baseline=d.residual)
     squares = made.components * (made.value + made.residual)
     numpy.testing.assert_allclose(
         found.attribution.reshape(-1), squares.reshape(len(squares), -1).sum(1), rtol=0, atol=1e-13
@@ -85,3 +84,36 @@ def test_a_norm_of_order_zero_counts(dtype):
     ):
         components = made.components.T if want.shape != made.components.shape else made.components
         assert torch.equal(components, want.to(components.dtype))
+
+
+@pytest.mark.quick
+@pytest.mark.skipif(normalisation_at_once.calls is None, reason="the module in C is not built")
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("shape", [(3,), (2, 3), (2, 6, 4, 3)])
+def test_layers_by_rows_in_memory(monkeypatch, shape, dtype):
+    """They agree with the general way; a weight keeps its graph."""
+    torch.manual_seed(len(shape))
+    x, r = torch.randn(2, *shape, dtype=dtype) * 3
+    weight, bias = torch.randn(2, shape[-1], dtype=dtype, requires_grad=True)
+    parts = torch.randn(4, *shape, dtype=dtype)
+    d = np.decompose(x, baseline=r)
+    d = type(d)(x, x - parts.sum(0), parts, tuple("abcd"), False)
+    layers = [
+        lambda u: F.layer_norm(u, shape[-1:], weight, bias),
+        lambda u: F.layer_norm(u, shape),
+        lambda u: F.rms_norm(u, shape[-1:], weight),
+    ]
+    if len(shape) == 4:
+        layers.append(lambda u: F.group_norm(u, 2, bias=parts[0, 0, :, 0, 0]))
+        layers.append(lambda u: F.group_norm(u, 3, parts[0, 0, :, 0, 0]))
+    for layer in layers:
+        made = layer(d)
+        with monkeypatch.context() as patch:
+            patch.setattr(normalisation_at_once, "calls", None)
+            other = layer(d)
+        assert torch.equal(made.value, other.value)
+        assert torch.equal(made.residual, other.residual)
+        assert made.components.requires_grad == other.components.requires_grad
+        eps = 100 * torch.finfo(dtype).eps
+        torch.testing.assert_close(made.components, other.components, rtol=eps, atol=eps * float(parts.abs().max()))
+        torch.testing.assert_close(made.c_sum(), made.value, rtol=0, atol=eps * float(made.value.detach().abs().max()))

@@ -1,5 +1,5 @@
-"""Normalisation layers in reverse mode by the shortest way: a few numbers of each row are kept (`npdec._native`), by
-which gradients are taken back. The general way is `npdec._rules.normalisation`."""
+"""Normalisation layers by the shortest way: a few numbers of each row are found (`npdec._native`), by which components
+are passed on, or gradients are taken back. The general way is `npdec._rules.normalisation`."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ import torch
 from npdec._decomposed.axes import narrowed, row_by_row
 from npdec._decomposed.settings import current as settings
 from npdec._decomposed.tensor import DecomposedTensor
+from npdec._law import ordinary, ordinary_reverse
 from npdec._law.ordinary import FACTORS, has_elements
-from npdec._law.ordinary_reverse import derived, is_ordinary
 from npdec._native import calls
-from npdec._rules.normalisation import deepest
+from npdec._rules.normalisation import deepest, flatness
 
 __all__ = ["form", "of_groups", "of_shape"]
 
@@ -38,47 +38,85 @@ class Rows(NamedTuple):
 def form(names: Sequence[str], rows_of: Callable[[torch.Tensor, dict[str, Any]], Rows | None]) -> Function:
     """The form of ordinary calls of a layer whose arguments have these names."""
 
-    def ordinary(func: Function, args: Sequence[Any], options: dict[str, Any] | None = None) -> Any:
+    def short(func: Function, args: Sequence[Any], options: dict[str, Any] | None = None) -> Any:
         named = {**dict(zip(names, args)), **(options or {})}
-        x: Any = named.get("input")
-        if calls is None or not is_ordinary(x) or settings.get().frozen_normalisation:
+        x: Any = named.pop("input", None)
+        reverse = ordinary_reverse.is_ordinary(x)
+        if calls is None or not (reverse or _is_open(x)) or settings.get().frozen_normalisation:
             return NotImplemented
-        constants: list[Any] = []
         for name in ("weight", "bias"):
             constant: Any = named.get(name)
-            if constant is not None:
-                if type(constant) not in FACTORS or constant.dtype is not x.value.dtype or constant.is_inference():
-                    return NotImplemented
-                if not has_elements(constant):
-                    return NotImplemented
-                named[name] = constant = constant.detach()
-            constants.append(constant)
+            if constant is None:
+                continue
+            if type(constant) not in FACTORS or constant.dtype is not x.value.dtype or not has_elements(constant):
+                return NotImplemented
+            if reverse and constant.is_inference():
+                return NotImplemented
+            named[name] = constant.detach() if reverse else constant
+        weight = named.get("weight")
         rows = rows_of(x.value, named)
-        found = None if rows is None else _back(x, rows, constants[0])
-        if rows is None or found is None:
+        if rows is None:
             return NotImplemented
-        named.pop("input")
-        value = func(x.value, **named)
-        residual = row_by_row(lambda row: func(row, **named), x.residual, rows.leading)
-        return derived(x, value, residual, *found)
+        if not reverse:
+            components = _passed(x, rows, weight)
+            if components is None:
+                return NotImplemented
+            return ordinary.made_of(*_ends(func, x, rows, named), components, x)
+        found = _back(x, rows, weight)
+        return NotImplemented if found is None else ordinary_reverse.derived(x, *_ends(func, x, rows, named), *found)
 
-    return ordinary
+    return short
+
+
+def _is_open(x: Any) -> bool:
+    """Whether a tensor has ordinary components, and nobody differentiates them."""
+    if not ordinary.is_ordinary(x):
+        return False
+    graph = x.value.requires_grad or x.residual.requires_grad or x.components.requires_grad
+    return not (graph and torch.is_grad_enabled())
+
+
+def _ends(func: Function, x: DecomposedTensor, rows: Rows, named: dict[str, Any]) -> tuple[torch.Tensor, torch.Tensor]:
+    return func(x.value, **named), row_by_row(lambda row: func(row, **named), x.residual, rows.leading)
+
+
+def _numbers(x: DecomposedTensor, rows: Rows, size: int, flat: float) -> tuple[torch.Tensor, torch.Tensor] | None:
+    """What is kept of each row, and the residual that it was found beside; None where a path passes through zero
+    variance, or the elements lie otherwise, or are so many (`size`) that several threads are asked."""
+    length, leading, _, eps, centred = rows
+    if not length or not x.value.numel() or (size > _ALONE and torch.get_num_threads() > 1):
+        return None
+    row = narrowed(x.residual, leading)
+    residual = row.contiguous() if row.shape[:leading].numel() == 1 else x.residual
+    numbers = torch.empty((x.value.numel() // length, _NUMBERS), dtype=torch.float64)
+    deep = deepest(x.value.dtype)
+    found = calls.normal_rows(x.value, residual, numbers, length, length * eps, centred, deep, flat)
+    return (numbers, residual) if found else None
+
+
+def _passed(x: DecomposedTensor, rows: Rows, weight: torch.Tensor | None) -> torch.Tensor | None:
+    """The components of the normalised elements, times the weight; None as for `_numbers`, and for rows of which
+    rounding alone may be left."""
+    components = x.components
+    found = _numbers(x, rows, components.numel(), flatness(x.value.dtype) if rows.centred else 0.0)
+    if found is None:
+        return None
+    made = torch.empty_like(components)
+    if not calls.normal_back(x.value, found[1], found[0], components, None, 1, rows.centred, made):
+        return None
+    if weight is None:
+        return made
+    return made * (weight if rows.step == 1 else weight.reshape(-1, *(1,) * (x.value.ndim - 2)))
 
 
 def _back(
     x: DecomposedTensor, rows: Rows, weight: torch.Tensor | None
 ) -> tuple[Function, Sequence[torch.Tensor]] | None:
-    """What takes gradients (1, *shape) back, and the tensors that it takes beside them; None where a path passes
-    through zero variance, or the elements lie otherwise."""
-    length, _, step, eps, centred = rows
-    size = x.value.numel()
-    if not length or not size or (size > _ALONE and torch.get_num_threads() > 1):
+    """What takes gradients (1, *shape) back, and the tensors that it takes beside them."""
+    found = _numbers(x, rows, x.value.numel(), 0.0)
+    if found is None:
         return None
-    row = narrowed(x.residual, rows.leading)
-    residual = row.contiguous() if row.shape[: rows.leading].numel() == 1 else x.residual
-    numbers = torch.empty((size // length, _NUMBERS), dtype=torch.float64)
-    if not calls.normal_rows(x.value, residual, numbers, length, length * eps, centred, deepest(x.value.dtype)):
-        return None
+    numbers, step, centred = found[0], rows.step, rows.centred
     scale = None if weight is None else weight.clone()  # it may be written to before gradients go back
 
     def vjp(grad: torch.Tensor, value: torch.Tensor, residual: torch.Tensor) -> torch.Tensor:
@@ -88,7 +126,7 @@ def _back(
             return made
         return _by_torch(grad, value, residual, numbers, scale, rows)
 
-    return vjp, (x.value, residual)
+    return vjp, (x.value, found[1])
 
 
 def _by_torch(
