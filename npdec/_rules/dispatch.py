@@ -28,7 +28,7 @@ from npdec._law.ordinary import is_observed, of_the_value
 from npdec._law.overrides_scope import Watcher, scope
 from npdec._law.overrides_scope import current as watched
 from npdec._law.vjp_calls import answer, has_many_components
-from npdec._rules import autograd_function, choosing, collectives, inplace, table
+from npdec._rules import autograd_function, choosing, collectives, graph_on_demand, inplace, table
 from npdec._rules.argument_names import following, in_their_places, out_of_place
 from npdec._torch.tracing import bound_by, constant_when_traced, name_of, registrations, tracing
 
@@ -165,6 +165,10 @@ def dispatch(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any
         return inplace.write_outputs(func(*args, **kwargs), out, (*args, *kwargs.values()))
     if kwargs and out_of_place(args, kwargs):
         args, kwargs = in_their_places(func, args, kwargs)
+    if torch.is_grad_enabled() and not tracing() and not is_observed():
+        made = graph_on_demand.answer(func, args, kwargs)
+        if made is not NotImplemented:
+            return made
     here = scope()
     rule = None if here is None else here.rules.get(func)
     if tracing():
