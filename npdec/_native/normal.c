@@ -1,15 +1,15 @@
-/* Normalisation layers in reverse mode: of each row the sums that its path needs, and gradients back through it. What is
- * computed is written in npdec/_impl/segments_impl.py: with rows u = low + t moved, less their means where they are
- * centred, and s(t) the root of |u|² + floor, the mean derivative of u / s is diagonal − Vᵀ W V, with V of low and moved;
- * where the path comes near the origin, of what of low is across it, and of its direction.
+/* Normalisation layers in reverse mode: of each row the sums that its path needs, and gradients back through it. What
+ * is computed is written in npdec/_impl/segments_impl.py: with rows u = low + t moved, less their means where they are
+ * centred, and s(t) the root of |u|² + floor, the mean derivative of u / s is diagonal − Vᵀ W V, with V of low and
+ * moved; where the path comes near the origin, of what of low is across it, and of its direction.
  */
 #include "tensors.h"
 #include <math.h>
 
 #define LANES 8
 
-/* What is kept of a row: the diagonal, W, the means, and of what V is made: the second is moved times `inverse`, and the
- * first low less `foot` times that, less `rest`, less `more` times that, times `unit`. */
+/* What is kept of a row: the diagonal, W, the means, and of what V is made: the second is moved times `inverse`, and
+ * the first low less `foot` times that, less `rest`, less `more` times that, times `unit`. */
 enum { DIAGONAL, W00, W01, W11, OF_LOW, OF_MOVED, INVERSE, FOOT, REST, MORE, UNIT, NUMBERS };
 
 #define SHORT (1.0 / 16) /* as in segments_impl.py: paths that are short beside their distance from the origin */
@@ -182,8 +182,8 @@ of_path(double p0, double length, double q0, double deepest, double *to)
 ROW(float)
 ROW(double)
 
-/* Where the rows of x and of r lie, which has as many or a part of them, again and again; the number of them, or 0 where
- * they do not lie one after the other. */
+/* Where the rows of x and of r lie, which has as many or a part of them, again and again; the number of them, or 0
+ * where they do not lie one after the other. */
 static Py_ssize_t
 rows_in(PyObject *const *args, Py_ssize_t m, Array *x, Array *r, Array *numbers, Py_ssize_t *period)
 {
@@ -236,8 +236,8 @@ normal_rows(PyObject *module, PyObject *const *args, Py_ssize_t count)
     return PyBool_FromLong(is_all);
 }
 
-/* normal_back(x, r, numbers, gradients, weight or None, step, centred, to): gradients back through the rows. Each number
- * of the weight stands beside `step` elements, again and again. Whether it was done. */
+/* normal_back(x, r, numbers, gradients, weight or None, step, centred, to): gradients back through the rows. Each
+ * number of the weight stands beside `step` elements, again and again. Whether it was done. */
 PyObject *
 normal_back(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
