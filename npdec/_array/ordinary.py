@@ -156,6 +156,8 @@ def read(array: Any, key: Any) -> Any:
     if type(tensor) is not _Tensor:
         return NoValue
     kind = type(key)
+    if not tensor.numel() and (kind is tuple or kind is list or kind is wrap.ARRAY):
+        return NoValue  # of nothing torch takes any index
     try:
         if kind is tuple:
             made = _columns(tensor, key) if len(key) == 2 and type(key[0]) is slice else None

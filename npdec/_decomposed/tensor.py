@@ -131,8 +131,7 @@ class DecomposedTensor(torch.Tensor):
         if residual.shape != shape or components.shape != (len(labels), *shape):
             raise ValueError(
                 f"a decomposition of shape {tuple(shape)} with {len(labels)} labels needs a residual of that shape and "
-                f"components of shape {(len(labels), *shape)}, "
-                f"not {tuple(residual.shape)} and {tuple(components.shape)}"
+                f"components of {(len(labels), *shape)}, not {tuple(residual.shape)} and {tuple(components.shape)}"
             )
         if not dispatch.filled:
             first_use.value()
@@ -151,8 +150,10 @@ class DecomposedTensor(torch.Tensor):
         self.origin = None
         return self
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        pass
+    def __init__(self, *args: Any, **kwargs: Any) -> None: ...
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        raise TypeError(f"{cls.__name__}: DecomposedTensor cannot be subclassed; keep one as an attribute instead")
 
     @classmethod
     def __torch_function__(

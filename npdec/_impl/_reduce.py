@@ -67,6 +67,8 @@ def initial_value(initial: Any, dtype: torch.dtype, device: torch.device) -> tor
         initial = int(initial)
         if not fits(initial, dtype):
             raise OverflowError(f"Python integer {initial} out of bounds for {str(dtype).removeprefix('torch.')}")
+    elif type(initial) is int and dtype is not torch.bool:
+        initial = float(initial)  # torch takes integers of 64 bits only
     return torch.full((), bool(initial) if dtype is torch.bool else initial, dtype=dtype, device=device)
 
 

@@ -86,6 +86,8 @@ def take(a: ArrayLike, indices: Opaque, axis: int | None = None, out: OutArray |
     index = as_integers(indices, "same_kind")
     size = a.shape[axis]
     mode = read_mode(mode)
+    if 0 in a.shape[:axis]:  # nothing is looked at
+        return a.new_empty((*a.shape[:axis], *index.shape, *a.shape[axis + 1 :]))
     if not size and index.numel():
         raise IndexError("cannot do a non-empty take from an empty axes.")
     index = apply_mode(index, size, axis, mode) if index.numel() else index

@@ -27,9 +27,12 @@ def _operand(x: Any, dtype: torch.dtype, device: torch.device) -> torch.Tensor:
     if isinstance(x, torch.Tensor):
         return _util.cast(x, dtype)
     if type(x) is int and not dtype.is_floating_point and not dtype.is_complex:
-        if not -(2**63) <= x < 2**63:
+        if not -(2**63) <= x < 2**64:
             raise OverflowError("Python int too large to convert to C long")
+        x = x if x < 2**63 else x - 2**64  # the same bits
         return torch.full((), x, dtype=torch.int64, device=device).to(dtype)
+    if type(x) is int:
+        x = float(x)  # torch takes integers of 64 bits only
     if _util.on_cast is not None and type(x) in (float, complex):
         return _util.cast(scalar_tensor(x, result_type(x), device), dtype)
     try:

@@ -205,8 +205,8 @@ few_fill(PyObject *module, PyObject *const *args, Py_ssize_t count)
 
 #define MOST_JOINED 32
 
-/* Arrays of one dtype, joined along an axis that they have or, `is_stacked`, along a new one; vectors may stand for rows
- * of tables. */
+/* Arrays of one dtype, joined along an axis that they have or, `is_stacked`, along a new one; vectors may stand for
+ * rows of tables. */
 static PyObject *
 joined(PyObject *items, long axis, int is_stacked, int has_rows)
 {

@@ -4,24 +4,12 @@
 
 static PyObject *devices, *used;
 
-/* The shape that an int, or a tuple of ints, is; the number of elements, 0 where that is Python's. */
+/* The number of elements of a shape, which is read; 0 where that is Python's. */
 static Py_ssize_t
 shaped(PyObject *shape, Elements *made)
 {
-    int many = PyTuple_CheckExact(shape);
-    Py_ssize_t rank = many ? PyTuple_GET_SIZE(shape) : 1, size = 1;
-    if (rank == 0 || rank > MOST_AXES)
-        return 0;
-    for (Py_ssize_t axis = 0; axis < rank; axis++) {
-        PyObject *length = many ? PyTuple_GET_ITEM(shape, axis) : shape;
-        int beyond = 1;
-        Py_ssize_t found = PyLong_CheckExact(length) ? PyLong_AsLongAndOverflow(length, &beyond) : 0;
-        if (beyond || found <= 0 || !are_few(size = product(size, found)))
-            return 0;
-        made->shape[axis] = found;
-    }
-    made->rank = (int)rank;
-    return size;
+    Py_ssize_t size = read_shape(shape, NULL, made);
+    return are_few(size) ? size : 0;
 }
 
 int

@@ -220,6 +220,9 @@ PyObject *few_hstack(PyObject *module, PyObject *items);
 PyObject *few_vstack(PyObject *module, PyObject *items);
 
 /* views.c */
+/* The shape that an int is, or a tuple of ints, of which one may be -1 where its place is asked for: the product of the
+ * others, which is no more than is computed here; 0 where it is another, or empty, which is Python's. */
+Py_ssize_t read_shape(PyObject *shape, int *open, Elements *made);
 PyObject *few_reshape(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *few_ravel(PyObject *module, PyObject *array);
 
@@ -265,7 +268,7 @@ extern PyType_Spec iterator_spec;
 extern PyTypeObject *iterator_type;
 PyObject *few_iterated(PyObject *module, PyObject *array);
 
-/* elements.c */
+/* numbers.c */
 /* One element, as C has it. In memory it may lie at any address: of what `np.frombuffer` looks at, at odd ones. */
 typedef union {
     signed char int8;
@@ -281,8 +284,13 @@ typedef union {
     double float64, complex128[2];
 } Element;
 int as_element(int kind, PyObject *number, Element *at); /* 0, without an error, where the dtype has none for it */
-int as_index(PyObject *key, Py_ssize_t *index);       /* of an int or an integer scalar; 0 where it is neither */
 PyObject *number_at(const Elements *elements, const char *place); /* the Python number that lies there */
+
+/* properties.c */
+int attach_properties(PyObject *const *getters);      /* -1, with an error, or 0 */
+
+/* elements.c */
+int as_index(PyObject *key, Py_ssize_t *index);       /* of an int or an integer scalar; 0 where it is neither */
 PyObject *attach_elements(PyObject *module, PyObject *args);
 int close_window(PyObject *array);                    /* if it alone holds the tensor beside its array; 0 if not */
 PyObject *references(PyObject *module, PyObject *sample);

@@ -1,15 +1,16 @@
 /* Normalisation layers: of each row the sums that its path needs, and its mean derivative, a symmetric matrix, of
- * components or of gradients on their way back. What is computed is written in npdec/_impl/segments_impl.py: with rows u = low + t moved, less their means where they are
- * centred, and s(t) the root of |u|² + floor, the mean derivative of u / s is diagonal − Vᵀ W V, with V of low and moved;
- * where the path comes near the origin, of what of low is across it, and of its direction.
+ * components or of gradients on their way back. What is computed is written in npdec/_impl/segments_impl.py: with rows
+ * u = low + t moved, less their means where they are centred, and s(t) the root of |u|² + floor, the mean derivative of
+ * u / s is diagonal − Vᵀ W V, with V of low and moved; where the path comes near the origin, of what of low is across
+ * it, and of its direction.
  */
 #include "tensors.h"
 #include <math.h>
 
 #define LANES 8
 
-/* What is kept of a row: the diagonal, W, the means, and of what V is made: the second is moved times `inverse`, and the
- * first low less `foot` times that, less `rest`, less `more` times that, times `unit`. */
+/* What is kept of a row: the diagonal, W, the means, and of what V is made: the second is moved times `inverse`, and
+ * the first low less `foot` times that, less `rest`, less `more` times that, times `unit`. */
 enum { DIAGONAL, W00, W01, W11, OF_LOW, OF_MOVED, INVERSE, FOOT, REST, MORE, UNIT, NUMBERS };
 
 #define SHORT (1.0 / 16) /* as in segments_impl.py: paths that are short beside their distance from the origin */
@@ -182,8 +183,8 @@ of_path(double p0, double length, double q0, double deepest, double *to)
 ROW(float)
 ROW(double)
 
-/* Where the rows of x and of r lie, which has as many or a part of them, again and again; the number of them, or 0 where
- * they do not lie one after the other. */
+/* Where the rows of x and of r lie, which has as many or a part of them, again and again; the number of them, or 0
+ * where they do not lie one after the other. */
 static Py_ssize_t
 rows_in(PyObject *const *args, Py_ssize_t m, Array *x, Array *r, Array *numbers, Py_ssize_t *period)
 {

@@ -270,7 +270,8 @@ few_put_picked(PyObject *array, PyObject *key, PyObject *value)
 
 /* --- along an axis ------------------------------------------------------------------------------------------------ */
 
-/* Where indices along an axis of an array lead, each beside its own place on the other axes; 0 where that is Python's. */
+/* Where indices along an axis of an array lead, each beside its own place on the other axes; 0 where that is
+ * Python's. */
 static int
 pick_along(const Elements *of, PyObject *key, PyObject *axis, Picked *picked, const Elements *to)
 {

@@ -78,8 +78,8 @@ inner_of(const Pool *pool, Py_ssize_t a, Py_ssize_t b, Py_ssize_t *from, Py_ssiz
 MAXIMA(float)
 MAXIMA(double)
 
-/* pool_leaders(x, r, leaders, value, settings): puts the maxima of the windows, and the leaders as bits; how many windows
- * have several one after the other. None where it is not done. */
+/* pool_leaders(x, r, leaders, value, settings): puts the maxima of the windows, and the leaders as bits; how many
+ * windows have several one after the other. None where it is not done. */
 PyObject *
 pool_leaders(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {

@@ -1,5 +1,5 @@
-/* Few elements along an axis, or all of them: sums and products of integers, tests, counts, places of extremes, and what
- * runs along vectors. All of it is the same in whatever order processors take it. */
+/* Few elements along an axis, or all of them: sums and products of integers, tests, counts, places of extremes, and
+ * what runs along vectors. All of it is the same in whatever order processors take it. */
 #include "few.h"
 
 #include <math.h>

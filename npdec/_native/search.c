@@ -12,7 +12,7 @@
             found &= *(const type *)at <= *(const type *)(at + by); \
         return found; \
     } \
-    /* The place of each number among sorted ones. Numbers that are in order too are looked for near the one before. */ \
+    /* The place of each number among sorted ones. Those that are in order too are looked for near the one before. */ \
     static int places_of_##type(const char *at, Py_ssize_t by, Py_ssize_t count, int is_right, const char *wanted, \
                                 Py_ssize_t next, Py_ssize_t number, int64 *to) \
     { \

@@ -1,6 +1,6 @@
 /* Secant slopes (f(x) − f(r)) / (x − r) of many elements in one pass over memory, and where they have lost digits. What
- * is to be done there is Python's (npdec/_law/secant_at_once.py). All is arithmetic that is the same on every processor.
- */
+ * is to be done there is Python's (npdec/_law/secant_at_once.py). All is arithmetic that is the same on every
+ * processor. */
 #include "tensors.h"
 #include <math.h>
 #include <string.h>

@@ -1,11 +1,10 @@
 /* Views of arrays in other shapes. */
 #include "native.h"
 
-/* The shape that an int is, or a tuple of ints, of which one may be -1; 0 where it is another, or does not fit. */
-static int
-shape_for(PyObject *shape, Py_ssize_t size, Elements *part)
+Py_ssize_t
+read_shape(PyObject *shape, int *open, Elements *made)
 {
-    int many = PyTuple_CheckExact(shape), open = -1;
+    int many = PyTuple_CheckExact(shape);
     Py_ssize_t rank = many ? PyTuple_GET_SIZE(shape) : 1, known = 1;
     if (rank == 0 || rank > MOST_AXES)
         return 0;
@@ -13,18 +12,27 @@ shape_for(PyObject *shape, Py_ssize_t size, Elements *part)
         PyObject *item = many ? PyTuple_GET_ITEM(shape, axis) : shape;
         int beyond = 1;
         Py_ssize_t length = PyLong_CheckExact(item) ? PyLong_AsLongAndOverflow(item, &beyond) : 0;
-        if (beyond || length == 0 || length < -1 || (length == -1 && open >= 0))
+        if (!beyond && length == -1 && open != NULL && *open < 0)
+            *open = (int)axis;
+        else if (beyond || length <= 0)
             return 0;
-        if (length == -1)
-            open = (int)axis;
         else
-            known = product(known, part->shape[axis] = length);
+            known = product(known, made->shape[axis] = length);
     }
-    if (open >= 0) {
+    made->rank = (int)rank;
+    return known;
+}
+
+/* Whether a shape, of which one length may be left open, is one of so many elements; if not, that is Python's. */
+static int
+shape_for(PyObject *shape, Py_ssize_t size, Elements *part)
+{
+    int open = -1;
+    Py_ssize_t known = read_shape(shape, &open, part);
+    if (known > 0 && open >= 0) {
         part->shape[open] = size / known;
         known *= part->shape[open];
     }
-    part->rank = (int)rank;
     return known == size;
 }
 

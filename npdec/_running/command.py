@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
+from npdec._core.streams import OutputError, give_up, let_go, reporting, say
 from npdec._running.check import checked
 from npdec._running.program import ProgramError, run_file, run_module
 
@@ -60,16 +61,32 @@ def _parser(command: str) -> argparse.ArgumentParser:
 
 
 def main(command: str, argv: Sequence[str]) -> int:
-    """Run one of the commands. Returns its exit code; what a program raises comes out."""
+    """Run one of the commands. Returns its exit code, which is 1 where the table of `check` cannot be written, and 141
+    if the reader of a pipe has gone; what a program raises comes out."""
     try:
         options = _parser(command).parse_args(argv)
         if command == "check":
-            return checked(options.target, sys.stdout)
+            return _check(options.target)
         _run(options)
     except ProgramError as error:
-        sys.stderr.write(f"npdec {command}: error: {error}\n")
+        say(f"npdec {command}: error: {error}")
+        let_go()
         return 2
     return 0
+
+
+def _check(target: str) -> int:
+    try:
+        with reporting():
+            return checked(target, sys.stdout)
+    except OutputError as error:
+        say(f"npdec check: error: {error}")
+        give_up(sys.stdout)
+        let_go()
+        return 1
+    except BrokenPipeError:
+        give_up(sys.stdout)
+        return 141
 
 
 def _run(options: Any) -> None:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
-import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
+from npdec._core.streams import OutputError, check_stdout, give_up, let_go, reporting
 from npdec.explain.command import explain
-from npdec.explain.errors import InputError, OutputError, tell
+from npdec.explain.errors import InputError, tell
 
 __all__ = ["main"]
 
@@ -36,7 +35,7 @@ class _Parser(argparse.ArgumentParser):
 
     def print_help(self, file: Any = None) -> None:
         """argparse would pass over what cannot be written."""
-        with _reporting():
+        with reporting():
             (file or sys.stdout).write(self.format_help())
 
 
@@ -104,15 +103,15 @@ def main(argv: Sequence[str] | None = None, others: Mapping[str, str] | None = N
     """
     try:
         options = _parser(others or {}).parse_args(argv)
-        _check_stdout()
-        explain(options, _reporting)
+        check_stdout()
+        explain(options, reporting)
         return 0
     except InputError as error:
         tell(f"error: {error}")
         return 2
     except OutputError as error:
         tell(f"error: {error}")
-        _give_up_stdout()
+        give_up(sys.stdout)
         return 1
     except SystemExit as stop:  # --help
         return int(stop.code or 0)
@@ -120,29 +119,7 @@ def main(argv: Sequence[str] | None = None, others: Mapping[str, str] | None = N
         tell("interrupted")
         return 130
     except BrokenPipeError:  # the reader of a pipe has gone
-        _give_up_stdout()
+        give_up(sys.stdout)
         return 141
-
-
-@contextlib.contextmanager
-def _reporting() -> Iterator[None]:
-    """Raise OutputError if what is written within does not reach standard output."""
-    _check_stdout()
-    try:
-        yield
-        sys.stdout.flush()
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        raise OutputError(f"the report cannot be written: {error.strerror or error}") from error
-
-
-def _check_stdout() -> None:
-    if sys.stdout is None or sys.stdout.closed:
-        raise OutputError("standard output is closed; send it to /dev/null to do without the report")
-
-
-def _give_up_stdout() -> None:
-    """Let what could not be written go to nobody: Python tries again when it ends."""
-    with contextlib.suppress(OSError, ValueError, AttributeError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    finally:
+        let_go()

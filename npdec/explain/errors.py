@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
-import sys
 from pathlib import Path
 
+from npdec._core.streams import say
 from npdec._show.words import visible
 
-__all__ = ["InputError", "OutputError", "counted", "one_line", "quoted", "resolved", "said", "tell"]
+__all__ = ["InputError", "counted", "one_line", "quoted", "resolved", "said", "tell"]
 
 
 class InputError(Exception):
     """Something that the user gave cannot be used; the message is the whole report."""
-
-
-class OutputError(Exception):
-    """The report cannot be written to standard output."""
 
 
 def said(thing: object) -> str:
@@ -45,9 +40,7 @@ def counted(count: int, what: str) -> str:
 
 def tell(message: object) -> None:
     """Write a line to standard error, if anybody listens there."""
-    with contextlib.suppress(OSError, ValueError, AttributeError):  # it is full, or closed, or None
-        sys.stderr.write(f"npdec explain: {one_line(message, 600)}\n")
-        sys.stderr.flush()
+    say(f"npdec explain: {one_line(message, 600)}")
 
 
 def resolved(path: Path) -> Path:

@@ -6,7 +6,7 @@ import math
 import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, TextIO
+from typing import Any, NoReturn, TextIO
 
 from npdec._show.words import decimals, percent, visible
 from npdec.explain.explanation import Explanation, over_rows
@@ -69,7 +69,12 @@ class Report:
             from rich.cells import cell_len
             from rich.console import Console
 
-            self._console: Any = Console(file=stream, highlight=False)
+            class Shown(Console):
+                def on_broken_pipe(self) -> NoReturn:
+                    """rich ends the process, with another exit code than ours."""
+                    raise BrokenPipeError
+
+            self._console: Any = Shown(file=stream, highlight=False)
             self.length: Callable[[str], int] = cell_len
         except ImportError:
             self._console = None

@@ -9,6 +9,7 @@ import numpy
 import pytest
 
 import npdec as np
+import tiers
 from interrupted import Places
 
 # Python itself passes over what is raised while it ends a generator that nobody keeps.
@@ -131,7 +132,7 @@ DTYPES = ("float64", "complex128", "int64")
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", ["element", "put of a number", "putmask"])
 def test_no_instruction_divides_a_write(name, dtype):
-    apart(WRITES[name], "own", dtype)
+    apart(WRITES[name], "own", dtype, every=3 if tiers.quick else 1)
 
 
 @pytest.mark.long

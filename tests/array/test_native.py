@@ -337,6 +337,7 @@ def test_who_looks_on_is_told() -> None:
     assert "__getitem__" in seen
 
 
+@pytest.mark.slow
 def test_without_it() -> None:
     program = (
         "import npdec as np; from npdec._native import calls; x = np.arange(3.0); x[1] = 5; print(calls, x[1] + x[2])"

@@ -422,6 +422,7 @@ COMMAND = "npdec explain model.py:row_model --data data.csv --row all --baseline
 
 
 @pytest.mark.long
+@pytest.mark.parametrize("unbuffered", ["", "1"])  # when Python meets the error: as it ends, or as it writes
 @pytest.mark.parametrize(
     ("ending", "code", "says"),
     [
@@ -433,8 +434,29 @@ COMMAND = "npdec explain model.py:row_model --data data.csv --row all --baseline
         ("--help > /dev/full", 1, "npdec explain: error: the report cannot be written: No space left on device\n"),
     ],
 )
-def test_outputs_that_take_nothing(ending, code, says):
-    done = shell(f"{COMMAND} {ending}")
+def test_outputs_that_take_nothing(ending, code, says, unbuffered):
+    done = shell(f"PYTHONUNBUFFERED={unbuffered} {COMMAND} {ending}")
+    assert (done.returncode, done.stderr, done.stdout) == (code, says, "")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize(
+    ("command", "code", "says"),
+    [
+        ("model.py > /dev/full", 1, "npdec check: error: the report cannot be written: No space left on device\n"),
+        (
+            "model.py >&-",
+            1,
+            "npdec check: error: standard output is closed; send it to /dev/null to do without the report\n",
+        ),
+        ("model.py | exec true; exit ${PIPESTATUS[0]}", 141, ""),
+        ("nothing 2> /dev/full", 2, ""),
+        ("nothing 2>&-", 2, ""),
+    ],
+)
+def test_the_check_writes_to_what_takes_nothing(command, code, says, unbuffered):
+    done = shell(f"PYTHONUNBUFFERED={unbuffered} npdec check {command}")
     assert (done.returncode, done.stderr, done.stdout) == (code, says, "")
 
 

@@ -11,6 +11,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 import npdec as np
 from npdec._core.memory_meter import Meter
+from tiers import turns
 
 
 class _Counted(TorchDispatchMode):
@@ -98,8 +99,18 @@ def test_attention_keeps_no_scores() -> None:
     assert more < 6 * (_peak(lambda: plain(many)) - _peak(lambda: plain(few)))
 
 
-@pytest.mark.parametrize("size", [(1, 1, 600, 500), (30, 2, 50, 60)])
-@pytest.mark.parametrize("option", ["none", "causal", "mask", "added", "empty"])
+SIZES = [(1, 1, 600, 500), (30, 2, 50, 60)]
+OPTIONS = ["none", "causal", "mask", "added", "empty"]
+
+
+@pytest.mark.parametrize(
+    ("option", "size"),
+    [
+        pytest.param(option, size, marks=() if (i + j) % 2 else pytest.mark.slow)
+        for i, option in enumerate(OPTIONS)
+        for j, size in enumerate(SIZES)
+    ],
+)
 def test_attention_passes_back_what_it_does_forward(option: str, size: tuple[int, ...]) -> None:
     torch.manual_seed(0)
     batch, heads, length, keys = size
@@ -184,7 +195,7 @@ def test_normalisations_of_many_rows(layer: nn.Module, dtype: torch.dtype) -> No
     layer = layer.to(dtype).requires_grad_(False)
     x, r, weights = torch.randn(3, 12, 4, 40, 40, dtype=dtype)
     labels = torch.arange(x.numel()).reshape(x.shape) * 5 // x.numel()
-    for baseline in (r, r[:1], 0.5 * x):
+    for baseline in turns((r, r[:1], 0.5 * x), (dtype is torch.float64) + type(layer).__name__.count("o"), 3):
         for net in (layer, layer.eval()):
 
             def f(u: Any, net: nn.Module = net) -> Any:

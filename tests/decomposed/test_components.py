@@ -244,3 +244,11 @@ def test_labels_survive():
     both = x.sum() * y[0]
     assert dict(both.contributions()).keys() == {*LABELS, "rate"}
     assert torch.softmax(x.tensor, 0).labels == LABELS
+
+
+def test_a_class_derived_from_decomposed_tensors_is_refused() -> None:
+    """Rules know their own class alone, and went round and round on instances of others."""
+    with pytest.raises(TypeError, match=r"^Mine: DecomposedTensor cannot be subclassed; keep one"):
+
+        class Mine(np.DecomposedTensor):
+            pass

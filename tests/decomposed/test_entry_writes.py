@@ -14,6 +14,7 @@ from test_entries import every_array_is_large
 
 import npdec as np
 from npdec._core.memory_meter import Meter
+from tiers import fewer
 
 pytestmark = pytest.mark.usefixtures("decomposition_warnings_alone")
 
@@ -96,7 +97,7 @@ def _parts(x: Any) -> list[Any]:
     return [numpy.array(part) for part in parts]  # copies: plain memory that others look at is not decomposed
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(fewer(12, 3)))
 def test_writes_in_a_row_are_those_into_components(seed: int) -> None:
     """Who holds what was there before keeps it, whoever else is written: after each step all are as without entries."""
     rng = numpy.random.default_rng(seed)

@@ -12,6 +12,7 @@ import torch
 
 import npdec as np
 import samples
+import tiers
 from decomposition_cases import CASES, Path, baseline, leaves, run
 
 D = torch.float64
@@ -56,7 +57,9 @@ def test_shares_move_with_the_numbers(name: str, create: str) -> None:
         return function(np.decompose(x, baseline=r) * factor).components
 
     factor = torch.linspace(0.8, 1.2, given[0].numel(), dtype=D).reshape(given[0].shape)
-    assert torch.autograd.gradcheck(contributions, [t.clone().requires_grad_() for t in (factor, *given)])
+    assert torch.autograd.gradcheck(
+        contributions, [t.clone().requires_grad_() for t in (factor, *given)], fast_mode=tiers.quick
+    )
 
 
 def test_identical_lines_of_a_maximum_share_their_movement() -> None:

@@ -10,6 +10,7 @@ import torch
 import torch.utils.checkpoint
 
 import npdec as np
+import tiers
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples" / "extending").glob("*.py"))
 F64 = torch.float64
@@ -147,8 +148,8 @@ def test_gradients_of_contributions(function, register):
     def components(x):
         return function.apply(np.decompose(x, baseline=R[0]), 3).components
 
-    assert torch.autograd.gradcheck(components, (x,))
-    assert torch.autograd.gradgradcheck(components, (x,))
+    assert torch.autograd.gradcheck(components, (x,), fast_mode=tiers.quick)
+    assert torch.autograd.gradgradcheck(components, (x,), fast_mode=tiers.quick)
 
 
 @pytest.mark.parametrize("reentrant", [True, False])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy
 import pytest
 import torch
@@ -10,13 +12,19 @@ import torch.nn.functional as F
 import npdec as np
 from npdec._rules import normalisation_at_once, norms
 
-NODES = numpy.polynomial.legendre.leggauss(400)
+
+@functools.cache
+def _nodes():
+    """Of quadrature; the eigenvalues that they come from take a second."""
+    return numpy.polynomial.legendre.leggauss(400)
+
+
 SHAPES = [((6, 3), 1), ((6, 2), 0), ((3, 4, 2), 1), ((7, 1), 1), ((5,), 0)]
 
 
 def _integral(function, x, r, axis):
     """The mean Jacobian along the path, by differences, of a function of rows along the axis: (*x.shape, *result)."""
-    nodes, weights = (NODES[0] + 1) / 2, NODES[1] / 2
+    nodes, weights = (_nodes()[0] + 1) / 2, _nodes()[1] / 2
     t = nodes.reshape(-1, *[1] * x.ndim)
     path, made = r + t * (x - r), []
     for place in numpy.ndindex(x.shape):
