@@ -7,7 +7,6 @@ from typing import Any
 
 import torch
 
-from npdec._decomposed import size_limits
 from npdec._decomposed.aliasing import link_ordinary
 from npdec._decomposed.batching_rules import is_basic, is_of_one_axis
 from npdec._decomposed.broadcast_residuals import materialised_residual
@@ -17,6 +16,7 @@ from npdec._impl._storage import shares_memory
 from npdec._law import ordinary_reverse
 from npdec._law.native_forms import in_c
 from npdec._law.ordinary import FEW, Form, built, is_ordinary, made_of, rows_of
+from npdec._law.ordinary_tensors import is_condition
 
 __all__ = [
     "cast",
@@ -27,7 +27,6 @@ __all__ = [
     "detached",
     "each",
     "element",
-    "is_condition",
     "like_another",
     "of_equal_rows",
     "of_each",
@@ -106,15 +105,6 @@ def condition_as_numbers(x: Any, dtype: torch.dtype) -> Any:
         return NotImplemented
     components = x.components.clone() if x.components.dtype is dtype else x.components.to(dtype=dtype)
     return built(x.value.to(dtype=dtype), rows_of(x).to(dtype=dtype), components, x.labels)
-
-
-def is_condition(x: Any) -> bool:
-    """Whether it is a decomposed condition with a few dense components in single or double precision."""
-    if type(x) is not DecomposedTensor or x.value.dtype is not torch.bool or type(x.value) is not torch.Tensor:
-        return False
-    if x.reverse or x.kept is not None or len(x.labels) >= size_limits.MANY or x.value.is_meta:
-        return False
-    return x.components.dtype in (torch.float64, torch.float32)
 
 
 def element(x: DecomposedTensor, key: tuple[int, ...]) -> Any:

@@ -21,17 +21,16 @@ __all__ = ["ordinary_slope", "slope_at_number"]
 
 
 def slope_at_number(
-    closed: Any, traits: int, x: torch.Tensor, r: torch.Tensor, fx: Any, fr: torch.Tensor, function: Any
+    closed: Any, traits: int, x: float, r: float, fx: Any, fr: torch.Tensor, dtype: torch.dtype, function: Any
 ) -> float | None:
-    """`ordinary_slope` of one number on the host, by itself; None where it is not to be found so."""
-    dtype = x.dtype
+    """`ordinary_slope` of one number of the dtype on the host, by itself; None where it is not to be found so."""
     if type(fx) is not torch.Tensor or fx.dtype is not dtype or fx.ndim or fx.requires_grad or fr.requires_grad:
         return None
     if closed is not None and closed not in CLOSED:
         return None
     form = None if closed is None else CLOSED[closed]
     close = CLOSE.get(close_of(function))
-    return slope_of_number(form, close, traits, KEPT, x.item(), r.item(), fx.item(), fr.item(), dtype)
+    return slope_of_number(form, close, traits, KEPT, x, r, fx.item(), fr.item(), dtype)
 
 
 def ordinary_slope(

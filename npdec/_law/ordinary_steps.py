@@ -16,10 +16,11 @@ from npdec._decomposed.size_warnings import STEEP, has_few_digits, warn_of_digit
 from npdec._decomposed.tensor import DecomposedTensor, Labels
 from npdec._law.all_components import current as chunk
 from npdec._law.all_components import need_all
-from npdec._law.of_few import FEW, ROUNDINGS, all_listed, listed, multipliers, shares_of_few, vector
+from npdec._law.of_few import FEW, ROUNDINGS, all_listed, listed, multiplier, shares_of_few
 from npdec._law.ordinary import Form, built, is_ordinary, made_of, single
-from npdec._law.ordinary_numbers import ends_of_two, sum_of_two
+from npdec._law.ordinary_numbers import numbers_in_two, sum_of_two
 from npdec._law.ordinary_pairs import Pair, pair_of
+from npdec._law.ordinary_tensors import Number, number_in, number_of
 from npdec._law.quotients_of_few import OF_FEW, SHARES, quotient_of_number, quotients_of_few
 from npdec._torch.tracing import name_of
 
@@ -68,10 +69,9 @@ def _of_one(value: torch.Tensor, residual: torch.Tensor, x: DecomposedTensor, fr
     if value.shape != x.value.shape or (frozen if boolean else value.dtype is not dtype):
         return NotImplemented
     after, before = x.value, x.residual
-    if not value.ndim and value.is_cpu and 0 < len(x.labels) <= FEW:
-        graph = after.requires_grad or before.requires_grad or x.components.requires_grad
-        if not graph:
-            return _of_one_number(value, residual, x, boolean)
+    number = number_in(x)
+    if number is not None:
+        return _of_one_number(value, residual, x, number, boolean)
     few = all_listed((after, before, residual), (x.components,), value)
     if few is None:
         jump, step = value.to(dtype) - residual.to(dtype), after - before
@@ -86,29 +86,22 @@ def _of_one(value: torch.Tensor, residual: torch.Tensor, x: DecomposedTensor, fr
     return condition_of(value, residual, made, x.labels) if boolean else made_of(value, residual, made, x)
 
 
-def _of_one_number(value: torch.Tensor, residual: torch.Tensor, x: DecomposedTensor, boolean: bool) -> Any:
-    after, before, jump, column = (
-        x.value.item(),
-        x.residual.item(),
-        value.item() - residual.item(),
-        x.components.tolist(),
-    )
-    dtype = x.value.dtype
+def _of_one_number(
+    value: torch.Tensor, residual: torch.Tensor, x: DecomposedTensor, number: Number, boolean: bool
+) -> Any:
+    after, before, column = number
+    jump, dtype = value.item() - residual.item(), x.value.dtype
     if boolean and not jump:
-        return condition_of(value, residual, vector([0.0] * len(column), dtype), x.labels)
-    made = multipliers((jump,), (after - before,), (column,), dtype, None if boolean else (abs(after) + abs(before),))
-    if made is None:
+        return number_of(value, residual, [0.0] * len(column), x.labels, dtype)
+    found = multiplier(jump, after - before, column, dtype, None if boolean else abs(after) + abs(before))
+    if found is None:
         return NotImplemented
-    multiplier = made[0]
-    components = vector([c * multiplier for c in column], dtype)
-    return (
-        condition_of(value, residual, components, x.labels) if boolean else built(value, residual, components, x.labels)
-    )
+    return number_of(value, residual, [c * found for c in column], x.labels, dtype)
 
 
 def _of_two(shares: Any, func: Function, args: Sequence[Any]) -> Any:
     a, b = args
-    numbers = ends_of_two(a, b) if not a.value.ndim and is_ordinary(a) and is_ordinary(b) else None
+    numbers = None if a.value.ndim else numbers_in_two(a, b)
     if numbers is not None:
         made = _of_numbers(shares, func, a, b, numbers)
         if made is not None:
@@ -174,17 +167,17 @@ def _made_of_two(
 
 
 def _of_numbers(
-    shares: Any, func: Function, a: DecomposedTensor, b: DecomposedTensor, ends: tuple[float, float, float, float]
+    shares: Any, func: Function, a: DecomposedTensor, b: DecomposedTensor, numbers: tuple[Number, Number]
 ) -> Any:
     """Of two numbers; None where torch finds the shares."""
     value, residual = func(a.value, b.value), func(a.residual, b.residual)
     if type(value) is torch.Tensor:
-        return _of_number(shares, func, a, b, ends, value, residual)
+        return _of_number(shares, func, a, b, numbers, value, residual)
     if type(value) is not tuple:
         return None
     made = []
     for i, (its, after, before) in enumerate(zip(shares, value, residual, strict=True)):
-        part = _of_number(its, (func, i), a, b, ends, after, before)
+        part = _of_number(its, (func, i), a, b, numbers, after, before)
         if part is None:
             return None
         made.append(part)
@@ -196,21 +189,23 @@ def _of_number(
     func: Any,
     a: DecomposedTensor,
     b: DecomposedTensor,
-    ends: tuple[float, float, float, float],
+    numbers: tuple[Number, Number],
     value: torch.Tensor,
     residual: torch.Tensor,
 ) -> Any:
     dtype = value.dtype
     if dtype is not a.value.dtype or shares not in SHARES:
         return None
-    x, y, r, s = ends
+    (x, r, first), (y, s, second) = numbers
     found = quotient_of_number(shares, func, x, y, r, s, value.item(), residual.item(), dtype)
     if found is None:
         return None
-    columns, sizes = (a.components.tolist(), b.components.tolist()), (abs(x) + abs(r), abs(y) + abs(s))
-    weights = multipliers(found, (x - r, y - s), columns, dtype, sizes)
-    made = None if weights is None else sum_of_two(a, b, weights[0], weights[1])
-    return None if made is None else built(value, residual, *made)
+    of_a = multiplier(found[0], x - r, first, dtype, abs(x) + abs(r))
+    of_b = None if of_a is None else multiplier(found[1], y - s, second, dtype, abs(y) + abs(s))
+    if of_a is None or of_b is None:
+        return None
+    made = sum_of_two(value, residual, a, b, numbers, of_a, of_b)
+    return None if made is NotImplemented else made
 
 
 def _of_few(shares: Function, func: Any, pair: Pair, value: torch.Tensor, residual: torch.Tensor) -> Any:
