@@ -16,6 +16,7 @@ import torch
 from torch.autograd import forward_ad
 from torch.utils import _python_dispatch
 
+from npdec._native import calls
 from npdec.exceptions import AxisError, ComplexWarning
 
 _HALVES = (torch.float16, torch.bfloat16)
@@ -199,6 +200,15 @@ def rounding_to(dtype: torch.dtype) -> Callable[[float], float]:
     """What rounds a number to single precision, or to double: of the sum, difference, product or quotient of two such
     numbers it is what torch computes."""
     return float if dtype is torch.float64 else _in_single
+
+
+_HOST = torch.device("cpu")
+
+
+def tensor_of(number: float, dtype: torch.dtype) -> torch.Tensor:
+    """The tensor without axes, on the host, of a number of single or double precision."""
+    made: torch.Tensor | None = None if calls is None else calls.tensor_of(number, dtype)
+    return torch.scalar_tensor(number, dtype=dtype, device=_HOST) if made is None else made
 
 
 def is_unwatched() -> bool:

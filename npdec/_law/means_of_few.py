@@ -107,6 +107,7 @@ _MEANS: dict[Any, Callable[[float, float, float, float], Means | None]] = {
     slopes_impl.mean_atan2: _atan2,
     slopes_impl.mean_logaddexp: _logaddexp,
     slopes_impl.mean_logaddexp2: _logaddexp2,
+    slopes_impl.mean_nextafter: lambda x, y, r, s: (1.0, 0.0),
     slopes_impl.rates_of_power: mean_power,
 }
 

@@ -29,7 +29,7 @@ from npdec._law import ordinary_reverse
 from npdec._law.create_graph import graph_wanted
 from npdec._law.native_forms import in_c
 from npdec._law.of_few import vector
-from npdec._law.ordinary_slopes import ordinary_slope, slope_at_number
+from npdec._law.ordinary_slopes import ordinary_slope, slope_at_number, without_slope
 from npdec._law.ordinary_tensors import built, is_ordinary, number_in, number_of
 from npdec._law.overrides_scope import current as watched
 from npdec._torch.functorch import is_transformed
@@ -315,6 +315,9 @@ def pointwise(
         multiplier = slope_at_number(slope, traits, u, w, fx, fr, x.value.dtype, func)
         if multiplier is not None:
             return number_of(fx, fr, [c * multiplier for c in given], x.labels, fx.dtype)
+        made = None if slope is not None else without_slope(u, w, given, fx, fr, func)
+        if made is not None:
+            return number_of(fx, fr, made, x.labels, fx.dtype)
     if not is_ordinary(x):
         if not ordinary_reverse.is_ordinary(x):
             return NotImplemented

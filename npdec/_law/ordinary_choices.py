@@ -36,7 +36,7 @@ from npdec._law.ordinary_pairs import Pair, is_constant, pair_of
 from npdec._law.ordinary_steps import condition_of, shared
 from npdec._law.ordinary_tensors import condition_in, is_condition, number_in, number_of
 
-__all__ = ["chosen", "compared", "larger"]
+__all__ = ["chosen", "compared", "larger", "larger_number"]
 
 Function = Callable[..., Any]
 _REAL = (torch.float64, torch.float32)
@@ -58,7 +58,7 @@ def larger(sign: int) -> Form:
 
 
 def _larger(sign: int, func: Function, args: Sequence[Any]) -> Any:
-    made = _larger_number(sign, func, *args) if len(args) == 2 else NotImplemented
+    made = larger_number(sign, func, *args) if len(args) == 2 else NotImplemented
     if made is not NotImplemented:
         return made
     pair = pair_of(args, apart=True)
@@ -93,7 +93,7 @@ def _larger(sign: int, func: Function, args: Sequence[Any]) -> Any:
     return pair.made(func, terms[0] if len(terms) == 1 else pair.together(*terms))
 
 
-def _larger_number(sign: int, func: Function, a: Any, b: Any) -> Any:
+def larger_number(sign: int, func: Function, a: Any, b: Any) -> Any:
     """Of two numbers, or of one and a constant in a tensor."""
     if type(a) is type(b):
         numbers = numbers_in_two(a, b)
@@ -115,10 +115,10 @@ def _larger_number(sign: int, func: Function, a: Any, b: Any) -> Any:
     shares = larger_of_two(sign, x, number, r, number)
     if shares is None:
         return NotImplemented
-    value, residual = (
-        _leader(sign, x, number, func, one.value, other),
-        _leader(sign, r, number, func, one.residual, other),
-    )
+    after, before = (other, one.value), (other, one.residual)
+    if not swapped:
+        after, before = after[::-1], before[::-1]
+    value, residual = _leader(sign, x, number, func, *after), _leader(sign, r, number, func, *before)
     return number_of(value, residual, [c * shares[0] for c in components], one.labels, one.value.dtype)
 
 

@@ -16,7 +16,7 @@ from npdec._impl._storage import shares_memory
 from npdec._law import ordinary_reverse
 from npdec._law.native_forms import in_c
 from npdec._law.ordinary import FEW, Form, built, is_ordinary, made_of, rows_of
-from npdec._law.ordinary_tensors import is_condition
+from npdec._law.ordinary_tensors import condition_in, is_condition, number_in, number_of
 
 __all__ = [
     "cast",
@@ -34,6 +34,7 @@ __all__ = [
 ]
 
 Function = Callable[..., Any]
+_MOST = torch.finfo(torch.float32).max
 
 
 def of_each(traits: int) -> Form:
@@ -94,7 +95,12 @@ def _cast(x: Any, dtype: Any) -> Any:
     """x in another real dtype; itself, as torch gives it, where it is of that already."""
     if type(x) is DecomposedTensor and x.value.dtype is dtype:
         return x
-    if not (dtype is torch.float64 or dtype is torch.float32) or not is_ordinary(x):
+    if not (dtype is torch.float64 or dtype is torch.float32):
+        return NotImplemented
+    number = number_in(x)
+    if number is not None and abs(number[0]) <= _MOST and abs(number[1]) <= _MOST:  # in single precision, too
+        return number_of(*number, x.labels, dtype)
+    if not is_ordinary(x):
         return condition_as_numbers(x, dtype)
     return built(x.value.to(dtype=dtype), rows_of(x).to(dtype=dtype), x.components.to(dtype=dtype), x.labels)
 
@@ -103,6 +109,9 @@ def condition_as_numbers(x: Any, dtype: torch.dtype) -> Any:
     """A decomposed condition as the numbers 0 and 1 of a real dtype."""
     if not (dtype is torch.float64 or dtype is torch.float32) or not is_condition(x):
         return NotImplemented
+    known = condition_in(x)
+    if known is not None:
+        return number_of(float(known[0]), float(known[1]), known[2], x.labels, dtype)
     components = x.components.clone() if x.components.dtype is dtype else x.components.to(dtype=dtype)
     return built(x.value.to(dtype=dtype), rows_of(x).to(dtype=dtype), components, x.labels)
 

@@ -14,11 +14,13 @@ import torch
 from npdec._decomposed.registry import Trait
 from npdec._decomposed.settings import current as settings
 from npdec._decomposed.size_limits import HANDFUL
+from npdec._decomposed.tensor import DecomposedTensor
 from npdec._law.of_few import slope_of_number, slopes_of_few, vector
 from npdec._law.ordinary import Form, built, is_ordinary, pointwise
+from npdec._law.ordinary_choices import larger_number
 from npdec._law.secant import KEPT
 
-__all__ = ["bounded", "interpolated", "magnitude"]
+__all__ = ["bounded", "clamped", "interpolated", "magnitude"]
 
 Function = Callable[..., Any]
 Derivative = Callable[[float], float]
@@ -87,6 +89,14 @@ def _inside(low: Any = None, high: Any = None) -> Derivative | None:
 
 magnitude: Form = partial(_in_pieces, _sign)
 bounded: Form = partial(_in_pieces, _inside)
+
+
+def clamped(func: Function, args: Sequence[Any], options: dict[str, Any] | None = None) -> Any:
+    """torch.clamp, whose bounds may be decomposed numbers too: the larger of two, and then the smaller."""
+    if options or len(args) != 3 or not any(type(bound) is DecomposedTensor for bound in args[1:]):
+        return bounded(func, args, options)
+    made = larger_number(1, torch.maximum, *args[:2])
+    return NotImplemented if made is NotImplemented else larger_number(-1, torch.minimum, made, args[2])
 
 
 def interpolated(func: Function, args: Sequence[Any]) -> Any:

@@ -135,6 +135,8 @@ static PyMethodDef methods[] = {
     {"condition_in", condition_in_parts, METH_O, "The same of a decomposed condition."},
     {"number_of", (PyCFunction)(void (*)(void))number_of_parts, METH_FASTCALL,
      "number_of(value, residual, list of the components, labels, dtype of these): the decomposed number, or None."},
+    {"tensor_of", (PyCFunction)(void (*)(void))tensor_of_number, METH_FASTCALL,
+     "tensor_of(number, dtype): the tensor without axes, on the host; or None."},
     {"attach_form", attach_form, METH_VARARGS,
      "attach_form(form, name, what it does by bits, traits, rule for one more leading axis, kind of that, first "
      "argument that is an axis, the last, what missing arguments are)"},

@@ -132,3 +132,14 @@ number_of_parts(PyObject *module, PyObject *const *args, Py_ssize_t count)
     Py_XDECREF(components);
     return or_none(made == NULL ? left_to_python() : made);
 }
+
+/* tensor_of(number, dtype) */
+PyObject *
+tensor_of_number(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    int kind = count == 2 && PyFloat_CheckExact(args[0]) ? kind_of_dtype(args[1]) : -1;
+    if ((kind != FLOAT64 && kind != FLOAT32) || is_traced() || !is_free_to_make())
+        return or_none(left_to_python());
+    PyObject *made = as_part(args[0], kind);
+    return or_none(made == NULL ? left_to_python() : made);
+}

@@ -89,7 +89,7 @@ _stepwise("round floor ceil trunc fix frac sign sgn angle threshold hardshrink f
 @rule("logaddexp2", mean=slopes_impl.mean_logaddexp2)
 @rule("xlogy", rates=slopes_impl.rates_of_xlogy)
 @rule("xlog1py", rates=slopes_impl.rates_of_xlog1py)
-@rule("nextafter")
+@rule("nextafter", mean=slopes_impl.mean_nextafter)
 def two_arguments(input: Pointwise, other: Pointwise, *args: Any, **kwargs: Any) -> Any: ...
 
 
