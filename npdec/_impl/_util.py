@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import math
 import operator
 import re
 import sys
@@ -207,7 +208,7 @@ _HOST = torch.device("cpu")
 
 def tensor_of(number: float, dtype: torch.dtype) -> torch.Tensor:
     """The tensor without axes, on the host, of a number of single or double precision."""
-    made: torch.Tensor | None = None if calls is None else calls.tensor_of(number, dtype)
+    made: torch.Tensor | None = None if calls is None or _is_compiling() else calls.tensor_of(number, dtype)
     return torch.scalar_tensor(number, dtype=dtype, device=_HOST) if made is None else made
 
 
@@ -234,6 +235,16 @@ def are_without_nan(x: torch.Tensor) -> bool:
         and not _is_compiling()
         and x.equal(x)
     )
+
+
+def is_finite_number(x: torch.Tensor) -> bool:
+    """Whether it is one number with contributions, and finite at the value and at the baseline."""
+    value, residual = getattr(x, "value", None), getattr(x, "residual", None)
+    if x.ndim or not isinstance(value, torch.Tensor) or not isinstance(residual, torch.Tensor):
+        return False
+    if value.is_complex() or not are_numbers(value, residual):
+        return False
+    return math.isfinite(value.item()) and math.isfinite(residual.item())
 
 
 # --- casts ------------------------------------------------------------------------------------------------------------

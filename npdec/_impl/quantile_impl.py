@@ -107,7 +107,11 @@ def nanmedian(
     """
     if not a.numel():
         return nan_impl.nanmean(a, axis, None, None, keepdims)
-    if a.dtype not in _INEXACT or (_util.are_numbers(a) and not bool(torch.isnan(a).any())):
+    if (
+        a.dtype not in _INEXACT
+        or (_util.are_numbers(a) and not bool(torch.isnan(a).any()))
+        or (_util.is_finite_number(a))
+    ):
         return median(a, axis, None, overwrite_input, keepdims)
     rows, axes = _rows(a, axis)
     rows, count = _sorted_numbers(rows)

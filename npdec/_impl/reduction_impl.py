@@ -317,7 +317,7 @@ def cumprod(a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = Non
             return torch.cumprod(a, axis)
         except IndexError:
             raise AxisError(axis, a.ndim) from None
-    if dtype is None and axis is None and not a.ndim and a.dtype in _SUMMED:
+    if dtype is None and axis is None and not a.ndim and a.dtype in _SQUARED:
         return a.reshape(1).clone()
     return _scan(torch.cumprod, a, axis, dtype)
 

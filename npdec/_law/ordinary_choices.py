@@ -36,7 +36,7 @@ from npdec._law.ordinary_pairs import Pair, is_constant, pair_of
 from npdec._law.ordinary_steps import condition_of, shared
 from npdec._law.ordinary_tensors import condition_in, is_condition, number_in, number_of
 
-__all__ = ["chosen", "compared", "larger", "larger_number"]
+__all__ = ["chosen", "compared", "larger", "number_at_ends"]
 
 Function = Callable[..., Any]
 _REAL = (torch.float64, torch.float32)
@@ -58,18 +58,18 @@ def larger(sign: int) -> Form:
 
 
 def _larger(sign: int, func: Function, args: Sequence[Any]) -> Any:
-    made = larger_number(sign, func, *args) if len(args) == 2 else NotImplemented
+    made = _larger_number(sign, func, *args) if len(args) == 2 else NotImplemented
     if made is not NotImplemented:
         return made
     pair = pair_of(args, apart=True)
     if pair is None or not all(isinstance(value, torch.Tensor) for value in pair.values):
         return NotImplemented
-    few = _ends_of_few(pair, pair.like.value)
+    like = next((end for end in pair.values if end.ndim), pair.values[0])  # beside it one may be a number
+    few = _ends_of_few(pair, like)
     if few is not None:
         shares = larger_of_few(sign, few)
         if shares is None:
             return NotImplemented
-        like = pair.like.value
         terms = [c * tensor_of(its, like) for c, its in zip(pair.components, shares, strict=True) if c is not None]
         return pair.made(func, terms[0] if len(terms) == 1 else pair.together(*terms))
     gap, before = (torch.sub(*ends) for ends in (pair.values, pair.residuals))
@@ -93,7 +93,7 @@ def _larger(sign: int, func: Function, args: Sequence[Any]) -> Any:
     return pair.made(func, terms[0] if len(terms) == 1 else pair.together(*terms))
 
 
-def larger_number(sign: int, func: Function, a: Any, b: Any) -> Any:
+def _larger_number(sign: int, func: Function, a: Any, b: Any) -> Any:
     """Of two numbers, or of one and a constant in a tensor."""
     if type(a) is type(b):
         numbers = numbers_in_two(a, b)
@@ -128,8 +128,9 @@ def _leader(sign: int, x: float, y: float, func: Function, *ends: torch.Tensor) 
 
 
 def _ends_of_few(pair: Pair, value: torch.Tensor) -> list[Numbers] | None:
-    """The numbers of both arguments at the value and at the residual, where there are few, and no graph."""
-    alike = pair.like.value.shape == value.shape
+    """The numbers of both arguments at the value and at the residual, where there are few, and no graph. Each has the
+    shape of the value, or is one number."""
+    alike = all(not isinstance(end, torch.Tensor) or end.shape == value.shape or not end.ndim for end in pair.values)
     return all_listed((*pair.values, *pair.residuals), pair.components, value) if alike else None
 
 
@@ -263,7 +264,7 @@ def _chosen_number(condition: Any, a: Any, b: Any) -> Any:
     if not isinstance(like, torch.Tensor) or isinstance(condition, (bool, int)):
         return NotImplemented
     dtype = like.value.dtype if type(like) is DecomposedTensor else like.dtype
-    high, low = _number_at_ends(a, dtype), _number_at_ends(b, dtype)
+    high, low = number_at_ends(a, dtype), number_at_ends(b, dtype)
     if high is None or low is None:
         return NotImplemented
     (x, r, its), (y, s, others) = high, low
@@ -293,7 +294,7 @@ def _chosen_number(condition: Any, a: Any, b: Any) -> Any:
     return number_of(float(x if at else y), float(r if before else s), *made, dtype)
 
 
-def _number_at_ends(x: Any, dtype: torch.dtype) -> tuple[float, float, list[float] | None] | None:
+def number_at_ends(x: Any, dtype: torch.dtype) -> tuple[float, float, list[float] | None] | None:
     """A branch that is an ordinary number of the dtype, or a constant one, at the value and at the residual, and its
     components."""
     if type(x) is DecomposedTensor:

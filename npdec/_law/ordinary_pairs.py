@@ -248,10 +248,8 @@ def _by_means(
         x = args[0] if type(args[0]) is DecomposedTensor else args[-1]
         if len(args) != 2 or type(x) is not DecomposedTensor:
             return of_one(func, args)
-        made: Any = NotImplemented
-        if not x.value.ndim:
-            made = _beside_constant(key, func, *args)
-        elif beside:
+        made: Any = NotImplemented if x.value.ndim else _beside_constant(key, func, *args)
+        if made is NotImplemented and beside:
             made = _few_beside_constants(key, func, *args)
         return of_one(func, args) if made is NotImplemented else made
     here = settings.get()
@@ -329,7 +327,7 @@ def _beside_constant(key: Any, func: Function, a: Any, b: Any) -> Any:
 
 
 def _few_beside_constants(key: Any, func: Function, a: Any, b: Any) -> Any:
-    """The same of a few numbers beside as many constants, or one."""
+    """The same of a few numbers beside as many constants, or one, or of one beside a few."""
     swapped = type(b) is DecomposedTensor
     x, other = (b, a) if swapped else (a, b)
     if not is_ordinary(x) or settings.get().rule != "affine":
@@ -338,15 +336,18 @@ def _few_beside_constants(key: Any, func: Function, a: Any, b: Any) -> Any:
     if not 0 < value.numel() <= HANDFUL or not value.is_cpu or value.requires_grad or residual.requires_grad:
         return NotImplemented
     beside = type(other) is float or type(other) is int or (type(other) is torch.Tensor and other.dtype is value.dtype)
-    numbers = repeated(other, value) if beside and not x.components.requires_grad else None
-    if numbers is None:
+    like = other if beside and isinstance(other, torch.Tensor) and not value.ndim else value
+    numbers = repeated(other, like) if beside and not x.components.requires_grad else None
+    if numbers is None or not 0 < like.numel() <= HANDFUL:
         return NotImplemented
     after, before = (func(a, value), func(a, residual)) if swapped else (func(value, b), func(residual, b))
-    if after.dtype is not value.dtype or after.shape != value.shape:
+    if after.dtype is not value.dtype or after.shape != like.shape:
         return NotImplemented
-    ends = listed(value), listed(residual), numbers, listed(after), listed(before)
-    slopes = slopes_beside(key, ends, swapped, value.dtype)
-    return NotImplemented if slopes is None else built(after, before, x.components * tensor_of(slopes, value), x.labels)
+    starts = [listed(end) if like is value else [end.item()] * like.numel() for end in (value, residual)]
+    slopes = slopes_beside(key, (*starts, numbers, listed(after), listed(before)), swapped, value.dtype)
+    if slopes is None:
+        return NotImplemented
+    return built(after, before, _with_axes(x.components, like.ndim) * tensor_of(slopes, like), x.labels)
 
 
 def _has_graph(pair: Pair) -> bool:

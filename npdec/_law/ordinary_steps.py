@@ -14,17 +14,19 @@ from npdec._decomposed.settings import current as settings
 from npdec._decomposed.size_limits import HANDFUL
 from npdec._decomposed.size_warnings import STEEP, has_few_digits, warn_of_digits
 from npdec._decomposed.tensor import DecomposedTensor, Labels
+from npdec._impl._quotient_of_numbers import divmod_in_numbers
+from npdec._impl._util import rounding_to
 from npdec._law.all_components import current as chunk
 from npdec._law.all_components import need_all
 from npdec._law.of_few import FEW, ROUNDINGS, all_listed, listed, multiplier, shares_of_few
 from npdec._law.ordinary import Form, built, is_ordinary, made_of, single
-from npdec._law.ordinary_numbers import numbers_in_two, sum_of_two
+from npdec._law.ordinary_numbers import constant_beside, numbers_in_two, sum_of_two
 from npdec._law.ordinary_pairs import Pair, pair_of
 from npdec._law.ordinary_tensors import Number, number_in, number_of
 from npdec._law.quotients_of_few import OF_FEW, SHARES, quotient_of_number, quotients_of_few
 from npdec._torch.tracing import name_of
 
-__all__ = ["condition_of", "searched", "shared", "stepwise", "stepwise_instead"]
+__all__ = ["condition_of", "divided", "searched", "shared", "stepwise", "stepwise_instead"]
 
 Function = Callable[..., Any]
 _WITH_FEW_DIGITS = frozenset(filter(has_few_digits, (torch.float32, torch.float64)))
@@ -45,7 +47,9 @@ def stepwise(
     if len(args) == 2 and type(args[0]) is type(args[1]) is DecomposedTensor and not options:
         return _of_two(shares, func, args)
     call = single(places, 0, func, args, options)
-    if call is None or not is_ordinary(call.x):
+    if call is None:
+        return NotImplemented if options or len(args) != 2 else _of_number_beside_few(places, func, *args)
+    if not is_ordinary(call.x):
         return NotImplemented
     f, x, others, _ = call
     if torch.is_grad_enabled() and (x.value.requires_grad or x.residual.requires_grad or x.components.requires_grad):
@@ -53,23 +57,82 @@ def stepwise(
     for other in others:
         if other.requires_grad and torch.is_grad_enabled():
             return NotImplemented
-    value = f(x.value, *others)
+    value, number = f(x.value, *others), number_in(x)
     if type(value) is torch.Tensor:
-        return _of_one(value, f(x.residual, *others), x, here.frozen_conditions)
+        return _of_one(value, f(x.residual, *others), x, number, here.frozen_conditions)
     if type(value) is not tuple:
         return NotImplemented
     outputs = zip(value, f(x.residual, *others), strict=True)
-    made = [_of_one(after, before, x, here.frozen_conditions) for after, before in outputs]
+    made = [_of_one(after, before, x, number, here.frozen_conditions) for after, before in outputs]
     return NotImplemented if any(part is NotImplemented for part in made) else tuple(made)
 
 
-def _of_one(value: torch.Tensor, residual: torch.Tensor, x: DecomposedTensor, frozen: bool) -> Any:
+def _of_number_beside_few(places: Collection[int], func: Function, a: Any, b: Any) -> Any:
+    """Of one number and a few constants: of as many numbers as these are."""
+    place = 0 if type(a) is DecomposedTensor else 1
+    x, other = (b, a) if place else (a, b)
+    if place not in places or type(other) is not torch.Tensor or other.requires_grad or number_in(x) is None:
+        return NotImplemented
+    if other.dtype is not x.value.dtype or not 0 < other.numel() <= HANDFUL or not other.is_cpu:
+        return NotImplemented
+    ends = [func(other, end) if place else func(end, other) for end in (x.value, x.residual)]
+    outputs = list(zip(*ends, strict=True)) if type(ends[0]) is tuple else [ends]
+    components = x.components.reshape(len(x.labels), *[1] * other.ndim).expand(len(x.labels), *other.shape)
+    like = built(x.value.expand(other.shape), x.residual.expand(other.shape), components, x.labels)
+    made = [_of_one(after, before, like, None, settings.get().frozen_conditions) for after, before in outputs]
+    if any(part is NotImplemented for part in made):
+        return NotImplemented
+    return tuple(made) if type(ends[0]) is tuple else made[0]
+
+
+def divided(
+    places: Collection[int], shares: Any, func: Function, args: Sequence[Any], options: dict[str, Any] | None = None
+) -> Any:
+    """np.divmod: of numbers Python's."""
+    ordinary = len(args) == 2 and not options and settings.get().rule == "affine"
+    made = _divided_numbers(shares, func, *args) if ordinary else NotImplemented
+    return stepwise(places, shares, func, args, options) if made is NotImplemented else made
+
+
+def _divided_numbers(shares: Any, func: Function, a: Any, b: Any) -> Any:
+    x, y, beside = number_in(a), number_in(b), None
+    known = y if x is None else x
+    if known is None:
+        return NotImplemented
+    one = b if x is None else a
+    dtype = one.value.dtype
+    if x is None or y is None:
+        beside = constant_beside(one.value, b if y is None else a)
+        if type(beside) is not float:
+            return NotImplemented
+        constant = rounding_to(dtype)(beside), rounding_to(dtype)(beside), known[2]
+        x, y = x or constant, y or constant
+    elif b.value.dtype is not dtype:
+        return NotImplemented
+    (u, w, _), (v, z, _) = x, y
+    after, before = divmod_in_numbers(u, v, dtype), divmod_in_numbers(w, z, dtype)
+    if after is None or before is None:
+        return NotImplemented
+    made = []
+    for i, (its, end, start) in enumerate(zip(shares, after, before, strict=True)):
+        if beside is None:
+            part = _shared_number(its, (func, i), a, b, (x, y), end, start, (end, start))
+        else:
+            part = _jumped(end, start, end - start, one, known, False)
+        if part is None or part is NotImplemented:
+            return NotImplemented
+        made.append(part)
+    return tuple(made)
+
+
+def _of_one(
+    value: torch.Tensor, residual: torch.Tensor, x: DecomposedTensor, number: Number | None, frozen: bool
+) -> Any:
     dtype = x.value.dtype
     boolean = value.dtype is torch.bool
     if value.shape != x.value.shape or (frozen if boolean else value.dtype is not dtype):
         return NotImplemented
     after, before = x.value, x.residual
-    number = number_in(x)
     if number is not None:
         return _of_one_number(value, residual, x, number, boolean)
     few = all_listed((after, before, residual), (x.components,), value)
@@ -89,8 +152,11 @@ def _of_one(value: torch.Tensor, residual: torch.Tensor, x: DecomposedTensor, fr
 def _of_one_number(
     value: torch.Tensor, residual: torch.Tensor, x: DecomposedTensor, number: Number, boolean: bool
 ) -> Any:
-    after, before, column = number
-    jump, dtype = value.item() - residual.item(), x.value.dtype
+    return _jumped(value, residual, value.item() - residual.item(), x, number, boolean)
+
+
+def _jumped(value: Any, residual: Any, jump: float, x: DecomposedTensor, number: Number, boolean: bool) -> Any:
+    (after, before, column), dtype = number, x.value.dtype
     if boolean and not jump:
         return number_of(value, residual, [0.0] * len(column), x.labels, dtype)
     found = multiplier(jump, after - before, column, dtype, None if boolean else abs(after) + abs(before))
@@ -193,11 +259,18 @@ def _of_number(
     value: torch.Tensor,
     residual: torch.Tensor,
 ) -> Any:
-    dtype = value.dtype
-    if dtype is not a.value.dtype or shares not in SHARES:
+    dtype = a.value.dtype
+    if value.dtype is not dtype or shares not in SHARES:
         return None
+    return _shared_number(shares, func, a, b, numbers, value, residual, (value.item(), residual.item()))
+
+
+def _shared_number(
+    shares: Any, func: Any, a: Any, b: Any, numbers: tuple[Number, Number], value: Any, residual: Any, ends: Any
+) -> Any:
     (x, r, first), (y, s, second) = numbers
-    found = quotient_of_number(shares, func, x, y, r, s, value.item(), residual.item(), dtype)
+    dtype = a.value.dtype
+    found = quotient_of_number(shares, func, x, y, r, s, ends[0], ends[1], dtype)
     if found is None:
         return None
     of_a = multiplier(found[0], x - r, first, dtype, abs(x) + abs(r))

@@ -5,11 +5,13 @@
 
 #define HANDFUL 16 /* components: `npdec._decomposed.size_limits` */
 
-/* Whether tensors that are made here are as torch makes them, and nobody is to be told. */
+/* Whether tensors that are made here are as torch makes them, and no mode is to be told. (What is transformed, or
+ * observed, comes here no more: `npdec._law.ordinary`.) */
 static int
 is_free_to_make(void)
 {
-    return is_off(asked.is_inference) && !is_seen_by_torch() && !is_followed() && !PyErr_Occurred();
+    return is_off(asked.is_inference) && !is_in_mode() && is_off(asked.functions)
+        && PyDict_GetItemWithError(asked.profiler, asked.is_profiled) == Py_False && !PyErr_Occurred();
 }
 
 static PyObject *
