@@ -204,7 +204,8 @@ def shares_of_few(
     made = multipliers(jumps, steps, list(zip(*rows, strict=True)), components.dtype, sizes)
     if made is None:
         return None
-    return components * tensor_of(made, like if like.dtype is components.dtype else components[0])
+    shares = vector(made, components.dtype)
+    return components * (shares if like.ndim == 1 else shares.reshape(like.shape))
 
 
 def multipliers(
