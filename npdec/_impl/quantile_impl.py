@@ -71,7 +71,7 @@ def median(
     >>> np.median(np.array([[10, 7, 4], [3, 2, 1]]), axis=1)
     array([7., 2.])
     """
-    if axis is None and not a.ndim and a.dtype in _ALONE:
+    if axis is None and not a.ndim and a.dtype in _ALONE and _util.is_finite_number(a):
         return torch.mean(a)
     rows, axes = _rows(a, axis)
     n = rows.shape[-1]

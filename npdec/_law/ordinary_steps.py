@@ -29,6 +29,7 @@ from npdec._torch.tracing import name_of
 __all__ = ["condition_of", "divided", "searched", "shared", "stepwise", "stepwise_instead"]
 
 Function = Callable[..., Any]
+_WHOLE = 2**53  # up to which integers are floats
 _WITH_FEW_DIGITS = frozenset(filter(has_few_digits, (torch.float32, torch.float64)))
 
 
@@ -86,15 +87,15 @@ def _of_number_beside_few(places: Collection[int], func: Function, a: Any, b: An
 
 
 def divided(
-    places: Collection[int], shares: Any, func: Function, args: Sequence[Any], options: dict[str, Any] | None = None
+    shares: Any, which: int | None, func: Function, args: Sequence[Any], options: dict[str, Any] | None = None
 ) -> Any:
-    """np.divmod: of numbers Python's."""
+    """np.divmod, or one of its two results, as Python has it of numbers."""
     ordinary = len(args) == 2 and not options and settings.get().rule == "affine"
-    made = _divided_numbers(shares, func, *args) if ordinary else NotImplemented
-    return stepwise(places, shares, func, args, options) if made is NotImplemented else made
+    made = _divided_numbers(shares, which, func, *args) if ordinary else NotImplemented
+    return stepwise((0, 1), shares, func, args, options) if made is NotImplemented else made
 
 
-def _divided_numbers(shares: Any, func: Function, a: Any, b: Any) -> Any:
+def _divided_numbers(shares: Any, which: int | None, func: Function, a: Any, b: Any) -> Any:
     x, y, beside = number_in(a), number_in(b), None
     known = y if x is None else x
     if known is None:
@@ -103,7 +104,7 @@ def _divided_numbers(shares: Any, func: Function, a: Any, b: Any) -> Any:
     dtype = one.value.dtype
     if x is None or y is None:
         beside = constant_beside(one.value, b if y is None else a)
-        if type(beside) is not float:
+        if beside is None or not abs(beside) <= _WHOLE:
             return NotImplemented
         constant = rounding_to(dtype)(beside), rounding_to(dtype)(beside), known[2]
         x, y = x or constant, y or constant
@@ -114,15 +115,17 @@ def _divided_numbers(shares: Any, func: Function, a: Any, b: Any) -> Any:
     if after is None or before is None:
         return NotImplemented
     made = []
-    for i, (its, end, start) in enumerate(zip(shares, after, before, strict=True)):
+    for i in (0, 1) if which is None else (which,):
+        end, start = after[i], before[i]
         if beside is None:
-            part = _shared_number(its, (func, i), a, b, (x, y), end, start, (end, start))
+            known_as, its = ((func, i), shares[i]) if which is None else (func, shares)
+            part = _shared_number(its, known_as, a, b, (x, y), end, start, (end, start))
         else:
             part = _jumped(end, start, end - start, one, known, False)
         if part is None or part is NotImplemented:
             return NotImplemented
         made.append(part)
-    return tuple(made)
+    return tuple(made) if which is None else made[0]
 
 
 def _of_one(

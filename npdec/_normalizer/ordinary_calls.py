@@ -35,6 +35,7 @@ _Tensor = torch.Tensor
 _UNWRAPPING = (ArrayBase, _Tensor, bool, int, float, complex, list, tuple)
 _NUMBERS = frozenset({bool, int, float, complex})
 _HOSTS = frozenset(CONCRETE)
+_FAR = 1000  # exponents that leave no range by themselves
 _ALONE = frozenset({torch.float64, torch.float32})
 _CARRIED = frozenset(wrap.CARRIERS[dtype] for dtype in _ALONE)
 # torch takes a tensor to the dtype of a number beside it that is of a kind above its own, but to complex numbers of its
@@ -141,6 +142,9 @@ def _of_one_dtype(function: UfuncBase, inputs: tuple[Any, ...]) -> Any:
 
 def _of_carried(function: UfuncBase, inputs: tuple[Any, ...]) -> Any:
     """What a ufunc gives of scalars that carry contributions, or of one and a number; None for all other operands."""
+    if function.__name__ == "ldexp" and type(inputs[-1]) is int and -_FAR < inputs[-1] < _FAR and not tracing():
+        x, exponent = inputs[0]._t, dtypes_impl.kept_beside(inputs[-1], torch.int64)
+        return wrap.wrap(function._kernel(x, exponent)) if type(x) is DecomposedTensor else None
     key = tuple([x._d if type(x) in _CARRIED or type(x) in _HOSTS else type(x) for x in inputs])
     loops = dtypes_impl.LOOPS[function._loops]
     dtype = loops.resolved.get(key)

@@ -98,9 +98,21 @@ def two_arguments(input: Pointwise, other: Pointwise, *args: Any, **kwargs: Any)
 
 
 @rule("fmod", elementwise_impl.fmod, elementwise_impl.float_fmod, traits=Trait.ELEMENTWISE, mean=of_rest)
-@rule(elementwise_impl.remainder, elementwise_impl.float_remainder, traits=Trait.ELEMENTWISE, mean=of_rest)
-@rule(elementwise_impl.floor_divide, elementwise_impl.float_floor_divide, traits=Trait.ELEMENTWISE, mean=of_quotient)
-@rule(elementwise_impl.divmod, traits=Trait.ELEMENTWISE, mean=_OF_BOTH, short=partial(divided, (0, 1), _OF_BOTH))
+@rule(
+    elementwise_impl.remainder,
+    elementwise_impl.float_remainder,
+    traits=Trait.ELEMENTWISE,
+    mean=of_rest,
+    short=partial(divided, of_rest, 1),
+)
+@rule(
+    elementwise_impl.floor_divide,
+    elementwise_impl.float_floor_divide,
+    traits=Trait.ELEMENTWISE,
+    mean=of_quotient,
+    short=partial(divided, of_quotient, 0),
+)
+@rule(elementwise_impl.divmod, traits=Trait.ELEMENTWISE, mean=_OF_BOTH, short=partial(divided, _OF_BOTH, None))
 @rule("copysign", traits=Trait.ELEMENTWISE)
 def two_arguments_with_jumps(input: Stepwise, other: Stepwise, *args: Any, **kwargs: Any) -> Any: ...
 
