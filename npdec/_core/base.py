@@ -111,6 +111,7 @@ class UfuncBase:
     _direct: frozenset[torch.dtype]  # those of which it is the kernel beside anything
     _arrays: frozenset[torch.dtype]
     __kernel__: Callable[..., Any]  # what computes in all others
+    _kernel: Callable[..., Any]  # the same, of what carries contributions too
     __call__: Callable[..., Any]
 
     @property

@@ -75,8 +75,8 @@ def warn_missing(name: str) -> None:
 
 def warn_infinite(name: str, value: torch.Tensor | None = None, residual: torch.Tensor | None = None) -> None:
     """Warn that contributions are infinite or NaN, as the value or the residual of the result is, if they are known."""
-    at_baseline = residual is None or not bool(torch.isfinite(residual).all())
-    at_value = value is None or not bool(torch.isfinite(value).all())
+    at_baseline = residual is None or not _are_finite(residual)
+    at_value = value is None or not _are_finite(value)
     place = "at the baseline" if at_baseline else "at the value" if at_value else "between"
     if residual is None:
         place += " or at the value"
@@ -87,6 +87,10 @@ def warn_infinite(name: str, value: torch.Tensor | None = None, residual: torch.
         _util.warn(said, DecompositionWarning)
     else:
         waiting.append(said)
+
+
+def _are_finite(x: torch.Tensor) -> bool:
+    return cmath.isfinite(x.item()) if not x.ndim else bool(torch.isfinite(x).all())
 
 
 def of_what_stays(compute: Callable[[], T], parts: Callable[[T], Iterable[torch.Tensor]]) -> T:

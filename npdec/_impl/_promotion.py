@@ -210,6 +210,8 @@ def scalar_tensor(value: Any, dtype: torch.dtype, device: torch.device | None = 
         value = value if dtype in RANGES else bool(value) if dtype is torch.bool else float(value)
     if device is None and type(value) is _QUICK.get(dtype):
         made = torch.scalar_tensor(value, dtype=dtype)  # type: ignore[arg-type]  # in two thirds of the time
+    elif device is not None and device.type == "cpu" and type(value) is float and dtype is torch.float64:
+        made = _util.tensor_of(value, dtype)
     elif device is None or device.type == "cpu":
         made = torch.tensor(value, dtype=dtype, device=device)
     else:

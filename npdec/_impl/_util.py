@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import math
 import operator
 import re
 import sys
@@ -16,6 +17,7 @@ import torch
 from torch.autograd import forward_ad
 from torch.utils import _python_dispatch
 
+from npdec._native import calls
 from npdec.exceptions import AxisError, ComplexWarning
 
 _HALVES = (torch.float16, torch.bfloat16)
@@ -201,6 +203,15 @@ def rounding_to(dtype: torch.dtype) -> Callable[[float], float]:
     return float if dtype is torch.float64 else _in_single
 
 
+_HOST = torch.device("cpu")
+
+
+def tensor_of(number: float, dtype: torch.dtype) -> torch.Tensor:
+    """The tensor without axes, on the host, of a number of single or double precision."""
+    made: torch.Tensor | None = None if calls is None or _is_compiling() else calls.tensor_of(number, dtype)
+    return torch.scalar_tensor(number, dtype=dtype, device=_HOST) if made is None else made
+
+
 def is_unwatched() -> bool:
     """Whether nobody follows what is done with tensors: no transform, tangent, trace or mode."""
     if _is_transformed() or _is_compiling():
@@ -224,6 +235,16 @@ def are_without_nan(x: torch.Tensor) -> bool:
         and not _is_compiling()
         and x.equal(x)
     )
+
+
+def is_finite_number(x: torch.Tensor) -> bool:
+    """Whether it is one number with contributions, and finite at the value and at the baseline."""
+    value, residual = getattr(x, "value", None), getattr(x, "residual", None)
+    if x.ndim or not isinstance(value, torch.Tensor) or not isinstance(residual, torch.Tensor):
+        return False
+    if value.is_complex() or not are_numbers(value, residual):
+        return False
+    return math.isfinite(value.item()) and math.isfinite(residual.item())
 
 
 # --- casts ------------------------------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ import torch
 from npdec._core.tags import ArrayLike, Linear, Multilinear, Pointwise, Stepwise, ufunc
 from npdec._impl import _flags, dtypes_impl
 from npdec._impl._by_numpy import are_many, by_numpy_elementwise
+from npdec._impl._quotient_of_numbers import divmod_of_numbers
 from npdec._impl._storage import signed
 from npdec._impl._util import are_numbers, are_without_nan, carries, from_int64, is_known_true, is_unwatched, to_int64
 from npdec._impl.dtypes_impl import RANGES, WIDE_UNSIGNED
@@ -376,7 +377,8 @@ def divmod(x1: Stepwise, x2: Stepwise):
             return both
         if x1.dtype not in WIDE_UNSIGNED and are_positive(x2):
             return torch.floor_divide(x1, x2), torch.remainder(x1, x2)
-    return floor_divide(x1, x2), remainder(x1, x2)
+    both = divmod_of_numbers(x1, x2)
+    return (floor_divide(x1, x2), remainder(x1, x2)) if both is None else both
 
 
 @ufunc(float_fmod, loops="real_arithmetic", flags=_flags.REMAINDER)

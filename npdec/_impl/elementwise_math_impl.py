@@ -12,7 +12,7 @@ import torch
 
 from npdec._core.tags import Array, Inexact, Pointwise, public, ufunc
 from npdec._impl import _flags
-from npdec._impl._util import are_numbers, rounding_to
+from npdec._impl._util import are_numbers, rounding_to, tensor_of
 
 # --- exponentials and logarithms --------------------------------------------------------------------------------------
 
@@ -150,9 +150,8 @@ def _logaddexp2_of_numbers(x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor |
     distance = to(abs(a - b))
     if math.isnan(distance):
         return None
-    more = torch.scalar_tensor(-distance, dtype=x1.dtype, device=x1.device).exp2_().log1p_().item()
-    made = to(more * to(1 / math.log(2))) + max(a, b)
-    return torch.scalar_tensor(made, dtype=x1.dtype, device=x1.device)
+    more = tensor_of(-distance, x1.dtype).exp2_().log1p_().item()
+    return tensor_of(to(more * to(1 / math.log(2))) + max(a, b), x1.dtype)
 
 
 # --- roots ------------------------------------------------------------------------------------------------------------
@@ -194,13 +193,14 @@ def cbrt(x: Pointwise):
 
 def _cbrt_of_number(x: torch.Tensor) -> torch.Tensor:
     """The same step in Python's numbers, which are of this precision."""
-    number, root = x.item(), torch.abs(x).pow_(1 / 3).item()
+    number = x.item()
+    root = (x if number > 0 else torch.abs(x)).pow(1 / 3).item()
     if not 0 < root < math.inf:
         return x.clone()  # zero, infinite or nan
     to = rounding_to(x.dtype)
     root = math.copysign(root, number)
     step = to(to(root - to(number / to(root * root))) / 3)
-    return torch.scalar_tensor(root - step, dtype=x.dtype, device=x.device)
+    return tensor_of(root - step, x.dtype)
 
 
 # --- special functions ------------------------------------------------------------------------------------------------

@@ -176,6 +176,8 @@ def ptp(a: ArrayLike, axis: AxisLike | None = None, out: OutArray | None = None,
     >>> np.ptp(np.array([[4, 9, 2], [6, 6, 7]]), axis=1)
     array([7, 1])
     """
+    if axis is None and not a.ndim and a.dtype in _reduce.INEXACT:
+        return a - a
     high, low = max(a, axis, None, keepdims), min(a, axis, None, keepdims)
     if a.dtype is torch.bool:
         raise TypeError(

@@ -29,7 +29,7 @@ _INEXACT = _reduce.INEXACT
 
 def _without_nan(a: torch.Tensor, fill: float) -> torch.Tensor:
     # The copy that is made is summed in its own order.
-    if a.dtype not in _INEXACT or (a.is_contiguous() and _util.are_without_nan(a)):
+    if a.dtype not in _INEXACT or (a.is_contiguous() and _util.are_without_nan(a)) or _util.is_finite_number(a):
         return a
     # Of what is decomposed nan_to_num looks at value and residual each; isnan looks at the value alone.
     return torch.where(torch.isnan(a), fill, a) if a.is_complex() else torch.nan_to_num(a, fill, math.inf, -math.inf)
@@ -155,6 +155,8 @@ def nanmean(
     if a.dtype not in _INEXACT:
         return reduction_impl.mean(a, axis, dtype, None, keepdims, where=where)
     _require_inexact(dtype)
+    if where is NoValue and axis is dtype is None and _util.is_finite_number(a):
+        return a.clone()
     axes = _reduce.ufunc_axes(axis, a.ndim)
     count = _reduce.count_items(a, axes, _counted(a, where), keepdims)
     if _reduce.lacks_items(count):
@@ -188,6 +190,8 @@ def nanvar(
         return reduction_impl.var(a, axis, dtype, None, ddof, keepdims, where=where, mean=mean, correction=correction)
     _require_inexact(dtype)
     mean = NoValue if mean is None else mean
+    if where is mean is correction is NoValue and ddof == 0 and _util.is_finite_number(a):
+        return reduction_impl.var(a, axis, dtype, None, 0, keepdims)
     if correction is not NoValue:
         if ddof != 0:
             raise ValueError("ddof and correction can't be provided simultaneously.")
@@ -236,6 +240,8 @@ def nanstd(
     """
     if a.dtype not in _INEXACT:
         return reduction_impl.std(a, axis, dtype, None, ddof, keepdims, where=where, mean=mean, correction=correction)
+    if where is mean is correction is NoValue and ddof == 0 and _util.is_finite_number(a):
+        return reduction_impl.std(a, axis, dtype, None, 0, keepdims)
     return torch.sqrt(nanvar(a, axis, dtype, None, ddof, keepdims, where=where, mean=mean, correction=correction))
 
 
@@ -287,6 +293,8 @@ def _nan_extreme(
 ) -> torch.Tensor:
     if a.dtype not in _INEXACT:
         return extremes_impl.extreme(name, a, axis, keepdims, initial, where)
+    if _util.is_finite_number(a) and not (_reduce.has_mask(where) or _reduce.has_initial(initial)):
+        return (extremes_impl.max if worst < 0 else extremes_impl.min)(a, axis, None, keepdims)
     if a.is_floating_point() and _util.are_numbers(a) and not (_reduce.has_mask(where) or _reduce.has_initial(initial)):
         found = extremes_impl.extreme(name, a, axis, keepdims, initial, where)
         if not bool(torch.isnan(found).any()):

@@ -26,6 +26,7 @@ from npdec._impl._quantile_definitions import DEFINITIONS, WHOLE, located
 from npdec._impl.dtypes_impl import result_type
 
 _INEXACT = _reduce.INEXACT
+_ALONE = frozenset({torch.float32, torch.float64})
 _REAL = _reduce.ORDERED | _util.UNSIGNED
 
 
@@ -70,6 +71,8 @@ def median(
     >>> np.median(np.array([[10, 7, 4], [3, 2, 1]]), axis=1)
     array([7., 2.])
     """
+    if axis is None and not a.ndim and a.dtype in _ALONE and _util.is_finite_number(a):
+        return torch.mean(a)
     rows, axes = _rows(a, axis)
     n = rows.shape[-1]
     if not n:
@@ -104,7 +107,11 @@ def nanmedian(
     """
     if not a.numel():
         return nan_impl.nanmean(a, axis, None, None, keepdims)
-    if a.dtype not in _INEXACT or (_util.are_numbers(a) and not bool(torch.isnan(a).any())):
+    if (
+        a.dtype not in _INEXACT
+        or (_util.are_numbers(a) and not bool(torch.isnan(a).any()))
+        or (_util.is_finite_number(a))
+    ):
         return median(a, axis, None, overwrite_input, keepdims)
     rows, axes = _rows(a, axis)
     rows, count = _sorted_numbers(rows)

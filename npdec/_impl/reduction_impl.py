@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+from torch.overrides import has_torch_function
 
 from npdec._core.direct import Direct
 from npdec._core.tags import (
@@ -242,6 +243,8 @@ def std(
     array([1., 2.])
     """
     variance = var(a, axis, dtype, None, ddof, keepdims, where=where, mean=mean, correction=correction)
+    if not a.ndim and a.dtype in _SQUARED and mean is NoValue and not _util.carries(ddof) and has_torch_function((a,)):
+        return variance  # of one number it is zero, or nan
     if variance.dtype in _INEXACT:
         return torch.sqrt(variance)
     if variance.ndim:
@@ -314,6 +317,8 @@ def cumprod(a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = Non
             return torch.cumprod(a, axis)
         except IndexError:
             raise AxisError(axis, a.ndim) from None
+    if dtype is None and axis is None and not a.ndim and a.dtype in _SQUARED:
+        return a.reshape(1).clone()
     return _scan(torch.cumprod, a, axis, dtype)
 
 

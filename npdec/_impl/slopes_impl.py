@@ -274,6 +274,19 @@ def mean_logaddexp2(
     return mean_logaddexp(a * _LOG_2, b * _LOG_2, a_r * _LOG_2, b_r * _LOG_2, f, fx, fr)
 
 
+def mean_nextafter(
+    a: torch.Tensor,
+    b: torch.Tensor,
+    a_r: torch.Tensor,
+    b_r: torch.Tensor,
+    f: Function,
+    fx: torch.Tensor,
+    fr: torch.Tensor,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """The float beside a: it goes with a."""
+    return torch.ones_like(fx), torch.zeros_like(fx)
+
+
 # -- derivatives of functions of two arguments, where there is no closed form of their means ---------------------------
 
 

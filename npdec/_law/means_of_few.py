@@ -14,6 +14,7 @@ from typing import Any
 
 import torch
 
+from npdec._decomposed.registry import Trait
 from npdec._decomposed.size_warnings import STEEP, half_of_digits
 from npdec._impl import slopes_impl
 from npdec._law.close_of_few import Close, exponential_between, power_between
@@ -107,6 +108,7 @@ _MEANS: dict[Any, Callable[[float, float, float, float], Means | None]] = {
     slopes_impl.mean_atan2: _atan2,
     slopes_impl.mean_logaddexp: _logaddexp,
     slopes_impl.mean_logaddexp2: _logaddexp2,
+    slopes_impl.mean_nextafter: lambda x, y, r, s: (1.0, 0.0),
     slopes_impl.rates_of_power: mean_power,
 }
 
@@ -155,7 +157,8 @@ def slope_beside(
 
         close = partial(_between, find, other, swapped)
 
-    return slope_of_number(None, close, 0, KEPT, x, r, fx, fr, dtype)
+    traits = Trait.PIECEWISE_LINEAR if form is slopes_impl.mean_nextafter else 0
+    return slope_of_number(None, close, traits, KEPT, x, r, fx, fr, dtype)
 
 
 def slopes_beside(form: Any, ends: Sequence[Numbers], swapped: bool, dtype: torch.dtype) -> list[float] | None:

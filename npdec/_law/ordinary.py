@@ -29,7 +29,8 @@ from npdec._law import ordinary_reverse
 from npdec._law.create_graph import graph_wanted
 from npdec._law.native_forms import in_c
 from npdec._law.of_few import vector
-from npdec._law.ordinary_slopes import ordinary_slope, slope_at_number
+from npdec._law.ordinary_slopes import ordinary_slope, slope_at_number, without_slope
+from npdec._law.ordinary_tensors import built, is_ordinary, number_in, number_of
 from npdec._law.overrides_scope import current as watched
 from npdec._torch.functorch import is_transformed
 
@@ -43,9 +44,7 @@ Form = Callable[..., Any]  # of the function, its arguments, and options by name
 FACTORS = (torch.Tensor, torch.nn.Parameter)
 _NUMBERS = frozenset({float, int, bool, str, type(None)})
 FEW = 2**12  # elements of a residual that are as well computed as they are seen to be equal
-# Looked up once: these names are read in every call.
-_Tensor, _as_subclass, _detach = torch.Tensor, torch.Tensor.as_subclass, torch.Tensor.detach
-_REAL = (torch.float64, torch.float32)
+_Tensor = torch.Tensor
 _follows_forward_mode = torch._C._is_fwd_grad_enabled
 
 
@@ -57,23 +56,6 @@ def is_observed() -> bool:
         or graph_wanted.get()
         or is_transformed()
         or not _follows_forward_mode()
-    )
-
-
-def is_ordinary(x: Any) -> bool:
-    """Whether a tensor is a decomposed one of real numbers in single or double precision, with few dense components."""
-    if type(x) is not DecomposedTensor or x.reverse or x.kept is not None:
-        return False
-    value, origin = x.value, x.origin
-    if origin is not None and origin.is_near:
-        return False
-    dtype = value.dtype
-    return (
-        dtype in _REAL
-        and x.components.dtype is dtype
-        and type(value) is _Tensor
-        and len(x.labels) < size_limits.MANY
-        and not value.is_meta
     )
 
 
@@ -89,21 +71,6 @@ def made_of(
     if dtype is not components.dtype or dtype is not like.value.dtype:
         return NotImplemented
     return built(value, residual, components, like.labels if labels is None else labels)
-
-
-def built(value: torch.Tensor, residual: torch.Tensor, components: torch.Tensor, labels: Labels) -> Any:
-    """The same of parts that are known to be of one dtype. The residual has as many axes as the value, and may be one
-    of rows that are equal."""
-    if value.requires_grad or value._is_view():
-        made: Any = _as_subclass(value, DecomposedTensor)
-    else:  # the same, sooner
-        made = _detach(value)
-        made.__class__ = DecomposedTensor
-    made.value, made.components, made.labels = value, components, labels
-    made.residual = residual if residual.numel() == value.numel() > 0 else residual.expand(value.shape)
-    made.reverse = made.discrete = False  # torch.compile finds none of them on the class
-    made.origin = None
-    return made
 
 
 def of_a_summand(traits: int, first: Any, second: Any) -> Any:
@@ -341,6 +308,16 @@ def pointwise(
     if call is None:
         return NotImplemented
     f, x, others, exponent = call
+    number = None if others or exponent is not None else number_in(x)
+    if number is not None:
+        u, w, given = number
+        fx, fr = f(x.value), f(x.residual)
+        multiplier = slope_at_number(slope, traits, u, w, fx, fr, x.value.dtype, func)
+        if multiplier is not None:
+            return number_of(fx, fr, [c * multiplier for c in given], x.labels, fx.dtype)
+        made = None if slope is not None else without_slope(u, w, given, fx, fr, func)
+        if made is not None:
+            return number_of(fx, fr, made, x.labels, fx.dtype)
     if not is_ordinary(x):
         if not ordinary_reverse.is_ordinary(x):
             return NotImplemented
@@ -348,16 +325,11 @@ def pointwise(
     value, residual, components = x.value, x.residual, x.components
     if torch.is_grad_enabled() and (value.requires_grad or residual.requires_grad or components.requires_grad):
         return NotImplemented
-    if not value.ndim and not others and exponent is None and value.is_cpu and 0 < len(x.labels) <= HANDFUL:
-        fx, fr = f(value), f(residual)
-        number = slope_at_number(slope, traits, value, residual, fx, fr, func)
-        if number is not None:
-            return built(fx, fr, vector([c * number for c in components.tolist()], value.dtype), x.labels)
     found = ordinary_slope(slope, traits, f, value, residual, func, exponent, others)
     if found is None:
         return NotImplemented
-    fx, fr, multiplier, _ = found
-    return built(fx, fr, components * multiplier, x.labels)
+    fx, fr, slopes, _ = found
+    return built(fx, fr, components * slopes, x.labels)
 
 
 def instead(own: Function) -> Form:

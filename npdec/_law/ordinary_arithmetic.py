@@ -17,8 +17,9 @@ from npdec._decomposed.tensor import DecomposedTensor
 from npdec._law import reverse_pairs
 from npdec._law.native_forms import in_c
 from npdec._law.ordinary import FACTORS, Form, built, has_elements, is_moderate, is_ordinary, of_a_summand, rows_of
-from npdec._law.ordinary_numbers import constant_beside, ends_of_two, is_number, row, weighted
+from npdec._law.ordinary_numbers import constant_beside, is_finite, numbers_in_two, on_host, sum_of_two
 from npdec._law.ordinary_pairs import Pair, midpoint, pair_of
+from npdec._law.ordinary_tensors import number_in, number_of
 
 __all__ = ["added", "product", "quotient"]
 
@@ -100,10 +101,16 @@ def added(traits: int) -> Form:
 
 def _sum_of_numbers(traits: int, func: Function, a: DecomposedTensor, b: DecomposedTensor) -> Any:
     """Of two ordinary numbers; None where somebody differentiates them, or there are many components."""
-    if ends_of_two(a, b) is None:
+    numbers = numbers_in_two(a, b)
+    if numbers is None:
         return None
+    (x, r, _), (y, s, _) = numbers
     of_a, of_b = -1.0 if traits & Trait.SUBTRACT_FROM else 1.0, -1.0 if traits & Trait.SUBTRACT else 1.0
-    made = weighted(func, a, b, of_a, of_b, finite=False)
+    value, residual = (
+        on_host(x * of_a + y * of_b, func, a.value, b.value),
+        on_host(r * of_a + s * of_b, func, a.residual, b.residual),
+    )
+    made = sum_of_two(value, residual, a, b, numbers, of_a, of_b)
     return None if made is NotImplemented else made
 
 
@@ -123,19 +130,21 @@ def _added(traits: int, func: Function, args: Sequence[Any]) -> Any:
 
 
 def _over_number(func: Function, a: Any, x: DecomposedTensor) -> Any:
-    """A constant number over an ordinary one that nobody differentiates, as `ends_of_two`; NotImplemented of others."""
-    value, residual, components = x.value, x.residual, x.components
-    number = constant_beside(value, a) if is_number(x) else None
-    if number is None:
+    """A constant number over an ordinary one that nobody differentiates; NotImplemented of others."""
+    known, value, residual = number_in(x), x.value, x.residual
+    number = None if known is None else constant_beside(value, a)
+    if known is None or number is None:
         return NotImplemented
-    b, t = value.item(), residual.item()
+    b, t, components = known
     if not b or not t:
         return NotImplemented
     steep = 1 / b / t
     if not (abs(number) <= STEEP and abs(steep) <= STEEP):
         return NotImplemented
-    made = row([c * (-number * steep) for c in components.tolist()], value.dtype)
-    return NotImplemented if made is None else built(func(a, value), func(a, residual), made, x.labels)
+    made = [c * (-number * steep) for c in components]
+    if not is_finite(made, value.dtype):
+        return NotImplemented
+    return number_of(func(a, value), func(a, residual), made, x.labels, value.dtype)
 
 
 @in_c("scaled")
@@ -149,12 +158,14 @@ def product(func: Function, args: Sequence[Any]) -> Any:
             if -STEEP <= other <= STEEP:
                 return _scaled(func, x, other)
         elif type(other) is DecomposedTensor:
-            ends = ends_of_two(x, other) if not x.value.ndim and is_ordinary(other) else None
-            if ends is not None:
-                a, b, r, t = ends
+            numbers = None if x.value.ndim else numbers_in_two(x, other)
+            if numbers is not None:
+                (a, r, _), (b, t, _) = numbers
                 at_a, at_b = (a + r) / 2, (b + t) / 2
                 if abs(at_a) <= STEEP and abs(at_b) <= STEEP:
-                    return weighted(func, x, other, at_b, at_a, finite=False)
+                    value = on_host(a * b, func, x.value, other.value)
+                    residual = on_host(r * t, func, x.residual, other.residual)
+                    return sum_of_two(value, residual, x, other, numbers, at_b, at_a)
         elif _is_like(other, x) and is_moderate(other):
             return built(func(x.value, other), func(rows_of(x), other), func(x.components, other), x.labels)
     pair = pair_of(args, apart=True)
@@ -186,13 +197,15 @@ def quotient(func: Function, args: Sequence[Any]) -> Any:
         if is_ordinary(x) and _is_like(other, x) and _divides(other):
             return built(func(x.value, other), func(rows_of(x), other), func(x.components, other), x.labels)
     elif is_ordinary(x) and is_ordinary(other) and settings.get().rule == "affine":
-        ends = None if x.value.ndim else ends_of_two(x, other)
-        if ends is not None and ends[1] and ends[3]:
-            a, b, r, t = ends
+        numbers = None if x.value.ndim else numbers_in_two(x, other)
+        if numbers is not None and numbers[1][0] and numbers[1][1]:
+            (a, r, _), (b, t, _) = numbers
             at, over, steep = (a + r) / 2, (1 / b + 1 / t) / 2, 1 / b / t
             moderate = abs(at) <= STEEP and abs(over) <= STEEP and abs(steep) <= STEEP
             if moderate and 4 * over * over <= _EVEN[x.value.dtype] * abs(steep):
-                return weighted(func, x, other, over, -at * steep, finite=True)
+                value = on_host(a / b, func, x.value, other.value)
+                residual = on_host(r / t, func, x.residual, other.residual)
+                return sum_of_two(value, residual, x, other, numbers, over, -at * steep, finite=True)
     elif settings.get().rule == "affine" and is_ordinary(other) and (type(x) in _NUMBERS or type(x) in FACTORS):
         made = _over_number(func, x, other)
         if made is not NotImplemented:

@@ -12,9 +12,11 @@ from typing import Any
 import torch
 
 from npdec._decomposed import size_limits
+from npdec._decomposed.registry import functions
 from npdec._decomposed.settings import current as settings
 from npdec._decomposed.size_warnings import STEEP, has_few_digits
 from npdec._decomposed.tensor import DecomposedTensor, Labels, align, places_of, union
+from npdec._impl._util import rounding_to
 from npdec._law.of_few import (
     FEW,
     Numbers,
@@ -22,22 +24,31 @@ from npdec._law.of_few import (
     larger_of_few,
     larger_of_two,
     listed,
-    multipliers,
+    multiplier,
     repeated,
     shares_of_few,
     tensor_of,
     vector,
 )
 from npdec._law.ordinary import Form, built, has_elements, is_moderate, is_ordinary, made_of
-from npdec._law.ordinary_linear import is_condition
-from npdec._law.ordinary_numbers import constant_beside, ends_of_two, is_number, listed_sum, listed_total, weighted
+from npdec._law.ordinary_numbers import constant_beside, listed_sum, listed_total, numbers_in_two, sum_of_two
 from npdec._law.ordinary_pairs import Pair, is_constant, pair_of
 from npdec._law.ordinary_steps import condition_of, shared
+from npdec._law.ordinary_tensors import condition_in, is_condition, number_in, number_of
 
-__all__ = ["chosen", "compared", "larger"]
+__all__ = ["chosen", "compared", "larger", "number_at_ends"]
 
 Function = Callable[..., Any]
 _REAL = (torch.float64, torch.float32)
+_WHOLE = 2**53  # up to which integers are floats
+_ORDER = {
+    function: getattr(operator, name)
+    for name, names in (
+        ("eq", "eq __eq__"), ("ne", "ne not_equal __ne__"), ("lt", "lt less __lt__"), ("gt", "gt greater __gt__"),
+        ("le", "le less_equal __le__"), ("ge", "ge greater_equal __ge__"),
+    )
+    for function in functions(names)
+}  # fmt: skip
 _WITH_FEW_DIGITS = frozenset(filter(has_few_digits, (torch.float32, torch.float64)))
 
 
@@ -53,12 +64,12 @@ def _larger(sign: int, func: Function, args: Sequence[Any]) -> Any:
     pair = pair_of(args, apart=True)
     if pair is None or not all(isinstance(value, torch.Tensor) for value in pair.values):
         return NotImplemented
-    few = _ends_of_few(pair, pair.like.value)
+    like = next((end for end in pair.values if end.ndim), pair.values[0])  # beside it one may be a number
+    few = _ends_of_few(pair, like)
     if few is not None:
         shares = larger_of_few(sign, few)
         if shares is None:
             return NotImplemented
-        like = pair.like.value
         terms = [c * tensor_of(its, like) for c, its in zip(pair.components, shares, strict=True) if c is not None]
         return pair.made(func, terms[0] if len(terms) == 1 else pair.together(*terms))
     gap, before = (torch.sub(*ends) for ends in (pair.values, pair.residuals))
@@ -84,28 +95,42 @@ def _larger(sign: int, func: Function, args: Sequence[Any]) -> Any:
 
 def _larger_number(sign: int, func: Function, a: Any, b: Any) -> Any:
     """Of two numbers, or of one and a constant in a tensor."""
-    if is_ordinary(a) and is_ordinary(b):
-        ends = ends_of_two(a, b)
-        shares = None if ends is None else larger_of_two(sign, *ends)
-        return NotImplemented if shares is None else weighted(func, a, b, *shares, finite=False)
+    if type(a) is type(b):
+        numbers = numbers_in_two(a, b)
+        if numbers is None:
+            return NotImplemented
+        (x, r, _), (y, s, _) = numbers
+        shares = larger_of_two(sign, x, y, r, s)
+        if shares is None:
+            return NotImplemented
+        value, residual = _leader(sign, x, y, func, a.value, b.value), _leader(sign, r, s, func, a.residual, b.residual)
+        return sum_of_two(value, residual, a, b, numbers, *shares)
     swapped = type(b) is DecomposedTensor
-    x, other = (b, a) if swapped else (a, b)
-    number = constant_beside(x.value, other) if is_ordinary(x) and is_number(x) else None
-    if number is None or not isinstance(other, torch.Tensor):
+    one, other = (b, a) if swapped else (a, b)
+    known = number_in(one) if isinstance(other, torch.Tensor) else None
+    number = None if known is None else constant_beside(one.value, other)
+    if known is None or number is None:
         return NotImplemented
-    value, residual = x.value, x.residual
-    shares = larger_of_two(sign, value.item(), number, residual.item(), number)
+    x, r, components = known
+    shares = larger_of_two(sign, x, number, r, number)
     if shares is None:
         return NotImplemented
-    made = vector([c * shares[0] for c in x.components.tolist()], value.dtype)
-    if swapped:
-        return built(func(other, value), func(other, residual), made, x.labels)
-    return built(func(value, other), func(residual, other), made, x.labels)
+    after, before = (other, one.value), (other, one.residual)
+    if not swapped:
+        after, before = after[::-1], before[::-1]
+    value, residual = _leader(sign, x, number, func, *after), _leader(sign, r, number, func, *before)
+    return number_of(value, residual, [c * shares[0] for c in components], one.labels, one.value.dtype)
+
+
+def _leader(sign: int, x: float, y: float, func: Function, *ends: torch.Tensor) -> Any:
+    """The larger of two numbers (`larger`), which of zeros torch knows."""
+    return (x if (x > y) is (sign > 0) else y) if x or y else func(*ends)
 
 
 def _ends_of_few(pair: Pair, value: torch.Tensor) -> list[Numbers] | None:
-    """The numbers of both arguments at the value and at the residual, where there are few, and no graph."""
-    alike = pair.like.value.shape == value.shape
+    """The numbers of both arguments at the value and at the residual, where there are few, and no graph. Each has the
+    shape of the value, or is one number."""
+    alike = all(not isinstance(end, torch.Tensor) or end.shape == value.shape or not end.ndim for end in pair.values)
     return all_listed((*pair.values, *pair.residuals), pair.components, value) if alike else None
 
 
@@ -154,33 +179,36 @@ def _compared_numbers(func: Function, a: Any, b: Any) -> Any:
     """Of two numbers, or of one and a constant."""
     labels: Labels
     if type(a) is type(b) is DecomposedTensor:
-        ends = ends_of_two(a, b) if is_ordinary(a) and is_ordinary(b) else None
-        if ends is None:
+        numbers = numbers_in_two(a, b)
+        if numbers is None:
             return NotImplemented
-        found = listed_sum(a, b, 1.0, -1.0)
+        (x, r, first), (y, s, second) = numbers
+        found = listed_sum(a.labels, b.labels, first, second, 1.0, -1.0)
         if found is None:
             return NotImplemented
-        value, residual = func(a.value, b.value), func(a.residual, b.residual)
-        x, y, r, s = ends
-        dtype, (made, labels), step = a.value.dtype, found, (x - y) - (r - s)
+        (made, labels), step, like = found, (x - y) - (r - s), a.value
     else:
         swapped = type(b) is DecomposedTensor
         one, other = (b, a) if swapped else (a, b)
-        number = constant_beside(one.value, other) if is_ordinary(one) and is_number(one) else None
-        if number is None:
+        known = number_in(one)
+        number = None if known is None else constant_beside(one.value, other)
+        if known is None or number is None or (type(number) is int and abs(number) > _WHOLE):
             return NotImplemented
-        after, before = one.value, one.residual
-        value, residual = (func(other, end) if swapped else func(end, other) for end in (after, before))
-        step = (after.item() - number) - (before.item() - number)
-        dtype, made, labels = after.dtype, one.components.tolist(), one.labels
-    jump = value.item() - residual.item()
-    if not jump:
-        return condition_of(value, residual, vector([0.0] * len(made), dtype), labels)
-    weights = multipliers((jump,), (step,), (made,), dtype, None)
-    if weights is None:
+        x, r, made = known
+        labels, step, like = one.labels, (x - number) - (r - number), one.value
+        number = rounding_to(like.dtype)(number)  # as torch does
+        x, y, r, s = (number, x, number, r) if swapped else (x, number, r, number)
+    compare = _ORDER.get(func)
+    if compare is None:
         return NotImplemented
-    weight = weights[0]
-    return condition_of(value, residual, vector([c * weight for c in made], dtype), labels)
+    value, residual = compare(x, y), compare(r, s)
+    jump = value - residual
+    if not jump:
+        return number_of(value, residual, [0.0] * len(made), labels, like.dtype)
+    weight = multiplier(jump, step, made, like.dtype, None)
+    if weight is None:
+        return NotImplemented
+    return number_of(value, residual, [c * weight for c in made], labels, like.dtype)
 
 
 def chosen(func: Function, args: Sequence[Any]) -> Any:
@@ -236,40 +264,47 @@ def _chosen_number(condition: Any, a: Any, b: Any) -> Any:
     if not isinstance(like, torch.Tensor) or isinstance(condition, (bool, int)):
         return NotImplemented
     dtype = like.value.dtype if type(like) is DecomposedTensor else like.dtype
-    high, low = _number_at_ends(a, dtype), _number_at_ends(b, dtype)
+    high, low = number_at_ends(a, dtype), number_at_ends(b, dtype)
     if high is None or low is None:
         return NotImplemented
+    (x, r, its), (y, s, others) = high, low
+    first, second = (x + r) / 2, (y + s) / 2
+    parts: list[tuple[Labels, list[float], float]] = []
     if type(condition) is DecomposedTensor:
-        here = settings.get()
-        if not is_condition(condition) or not is_number(condition):
+        here, known = settings.get(), condition_in(condition)
+        if known is None or here.frozen_conditions or here.rule == "none":
             return NotImplemented
-        if here.frozen_conditions or here.rule == "none":
+        at, before, step = known
+        if not (abs(first) <= STEEP and abs(second) <= STEEP):  # or NaN
             return NotImplemented
-        end, start = condition.value, condition.residual
+        gain = (first if at or before else 0.0) - (0.0 if at and before else second)
+        parts.append((condition.labels, step, gain))
     elif type(condition) is torch.Tensor and not condition.ndim and condition.is_cpu:
-        end = start = condition
+        at = before = bool(condition.item())
     else:
         return NotImplemented
-    (x, r), (y, s) = high, low
-    at, before, first, second = end.item(), start.item(), (float(x) + float(r)) / 2, (float(y) + float(s)) / 2
-    if end is not start and not (abs(first) <= STEEP and abs(second) <= STEEP):  # or NaN
-        return NotImplemented
-    gain, share = (first if at or before else 0.0) - (0.0 if at and before else second), (at + before) / 2
-    weights = ((condition, gain), (a, share), (b, 1 - share))
-    made = listed_total([(part, weight) for part, weight in weights if type(part) is DecomposedTensor])
+    share = (at + before) / 2
+    if its is not None:
+        parts.append((a.labels, its, share))
+    if others is not None:
+        parts.append((b.labels, others, 1 - share))
+    made = listed_total(parts)
     if made is None:
         return NotImplemented
-    return built(torch.where(end, x, y), torch.where(start, r, s), vector(made[0], dtype), made[1])
+    return number_of(float(x if at else y), float(r if before else s), *made, dtype)
 
 
-def _number_at_ends(x: Any, dtype: torch.dtype) -> tuple[Any, Any] | None:
-    """A branch that is an ordinary number of the dtype, or a constant one, at the value and at the residual."""
+def number_at_ends(x: Any, dtype: torch.dtype) -> tuple[float, float, list[float] | None] | None:
+    """A branch that is an ordinary number of the dtype, or a constant one, at the value and at the residual, and its
+    components."""
     if type(x) is DecomposedTensor:
-        return (x.value, x.residual) if is_ordinary(x) and is_number(x) and x.value.dtype is dtype else None
+        return number_in(x) if x.value.dtype is dtype else None
     if type(x) is torch.Tensor:
-        plain = not x.ndim and x.dtype is dtype and x.dtype in _REAL and x.is_cpu and not x.requires_grad
-        return (x, x) if plain else None
-    return (x, x) if type(x) is float or type(x) is int else None
+        if x.ndim or x.dtype is not dtype or x.dtype not in _REAL or not x.is_cpu or x.requires_grad:
+            return None
+        number = x.item()
+        return number, number, None
+    return (x, x, None) if type(x) is float or type(x) is int else None
 
 
 def _chosen_of_few(condition: DecomposedTensor, a: Any, b: Any) -> Any:

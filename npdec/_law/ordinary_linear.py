@@ -7,7 +7,6 @@ from typing import Any
 
 import torch
 
-from npdec._decomposed import size_limits
 from npdec._decomposed.aliasing import link_ordinary
 from npdec._decomposed.batching_rules import is_basic, is_of_one_axis
 from npdec._decomposed.broadcast_residuals import materialised_residual
@@ -17,6 +16,7 @@ from npdec._impl._storage import shares_memory
 from npdec._law import ordinary_reverse
 from npdec._law.native_forms import in_c
 from npdec._law.ordinary import FEW, Form, built, is_ordinary, made_of, rows_of
+from npdec._law.ordinary_tensors import condition_in, is_condition, number_in, number_of
 
 __all__ = [
     "cast",
@@ -27,7 +27,6 @@ __all__ = [
     "detached",
     "each",
     "element",
-    "is_condition",
     "like_another",
     "of_equal_rows",
     "of_each",
@@ -35,6 +34,7 @@ __all__ = [
 ]
 
 Function = Callable[..., Any]
+_MOST = torch.finfo(torch.float32).max
 
 
 def of_each(traits: int) -> Form:
@@ -95,7 +95,12 @@ def _cast(x: Any, dtype: Any) -> Any:
     """x in another real dtype; itself, as torch gives it, where it is of that already."""
     if type(x) is DecomposedTensor and x.value.dtype is dtype:
         return x
-    if not (dtype is torch.float64 or dtype is torch.float32) or not is_ordinary(x):
+    if not (dtype is torch.float64 or dtype is torch.float32):
+        return NotImplemented
+    number = number_in(x)
+    if number is not None and abs(number[0]) <= _MOST and abs(number[1]) <= _MOST:  # in single precision, too
+        return number_of(*number, x.labels, dtype)
+    if not is_ordinary(x):
         return condition_as_numbers(x, dtype)
     return built(x.value.to(dtype=dtype), rows_of(x).to(dtype=dtype), x.components.to(dtype=dtype), x.labels)
 
@@ -104,17 +109,11 @@ def condition_as_numbers(x: Any, dtype: torch.dtype) -> Any:
     """A decomposed condition as the numbers 0 and 1 of a real dtype."""
     if not (dtype is torch.float64 or dtype is torch.float32) or not is_condition(x):
         return NotImplemented
+    known = condition_in(x)
+    if known is not None:
+        return number_of(float(known[0]), float(known[1]), known[2], x.labels, dtype)
     components = x.components.clone() if x.components.dtype is dtype else x.components.to(dtype=dtype)
     return built(x.value.to(dtype=dtype), rows_of(x).to(dtype=dtype), components, x.labels)
-
-
-def is_condition(x: Any) -> bool:
-    """Whether it is a decomposed condition with a few dense components in single or double precision."""
-    if type(x) is not DecomposedTensor or x.value.dtype is not torch.bool or type(x.value) is not torch.Tensor:
-        return False
-    if x.reverse or x.kept is not None or len(x.labels) >= size_limits.MANY or x.value.is_meta:
-        return False
-    return x.components.dtype in (torch.float64, torch.float32)
 
 
 def element(x: DecomposedTensor, key: tuple[int, ...]) -> Any:

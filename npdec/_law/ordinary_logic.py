@@ -14,12 +14,12 @@ from npdec._decomposed import size_limits
 from npdec._decomposed.settings import current as settings
 from npdec._decomposed.size_limits import HANDFUL
 from npdec._decomposed.tensor import DecomposedTensor, merged, placed
-from npdec._law.of_few import listed, vector
+from npdec._law.of_few import listed
 from npdec._law.ordinary import Form, has_elements, is_ordinary, made_of
 from npdec._law.ordinary_choices import compared
-from npdec._law.ordinary_linear import is_condition
-from npdec._law.ordinary_numbers import is_number, sum_of_two
+from npdec._law.ordinary_numbers import sum_of_two
 from npdec._law.ordinary_steps import condition_of
+from npdec._law.ordinary_tensors import condition_in, is_condition, number_in, number_of
 
 __all__ = ["finiteness", "folded", "logic", "negation", "replaced"]
 
@@ -58,8 +58,9 @@ def replaced(func: Function, args: Sequence[Any]) -> Any:
     if not is_ordinary(x) or settings.get().rule != "affine" or not all(type(r) in _NUMBERS for r in rest):
         return NotImplemented
     value, residual = func(x.value, *rest), func(x.residual, *rest)
-    if is_number(x) and math.isfinite(x.value.item()) and math.isfinite(x.residual.item()):
-        return made_of(value, residual, x.components.clone(), x)
+    number = number_in(x)
+    if number is not None and math.isfinite(number[0]) and math.isfinite(number[1]):
+        return number_of(value, residual, number[2], x.labels, x.value.dtype)
     finite = torch.isfinite(x.value)
     if not torch.equal(finite, torch.isfinite(x.residual)) or bool(((value != residual) & ~finite).any()):
         return NotImplemented
@@ -133,17 +134,17 @@ def _logic(share: Function, numeric: bool, func: Function, args: Sequence[Any]) 
 
 def _of_numbers(share: Function, func: Function, a: Any, b: Any) -> Any:
     """Of two numbers, or of one and a constant."""
-    if is_condition(a) and is_condition(b):
-        if not (is_number(a) and is_number(b)) or a.components.dtype is not b.components.dtype:
+    known, others = condition_in(a), condition_in(b)
+    if known is not None and others is not None:
+        if a.components.dtype is not b.components.dtype:
             return NotImplemented
-        x, y = (a.value.item() + a.residual.item()) / 2, (b.value.item() + b.residual.item()) / 2
-        made = sum_of_two(a, b, share(y), share(x))
-        if made is None:
-            return NotImplemented
-        return condition_of(func(a.value, b.value), func(a.residual, b.residual), *made)
-    swapped = not is_condition(a)
-    x, other = (b, a) if swapped else (a, b)
-    if not is_condition(x) or not is_number(x):
+        (u, w, _), (v, z, _) = known, others
+        value, residual = func(a.value, b.value), func(a.residual, b.residual)
+        made = sum_of_two(value, residual, a, b, (known, others), share((v + z) / 2), share((u + w) / 2))
+        return made
+    swapped = known is None
+    x, other, known = (b, a, others) if swapped else (a, b, known)
+    if known is None:
         return NotImplemented
     if type(other) is torch.Tensor:
         if other.ndim or other.dtype is not torch.bool or not other.is_cpu:
@@ -154,8 +155,7 @@ def _of_numbers(share: Function, func: Function, a: Any, b: Any) -> Any:
     else:
         return NotImplemented
     value, residual = [func(other, end) if swapped else func(end, other) for end in (x.value, x.residual)]
-    components = vector([c * weight for c in x.components.tolist()], x.components.dtype)
-    return condition_of(value, residual, components, x.labels)
+    return number_of(value, residual, [c * weight for c in known[2]], x.labels, x.components.dtype)
 
 
 def _of_still_numbers(func: Function, *args: Any) -> Any:
@@ -166,9 +166,8 @@ def _of_still_numbers(func: Function, *args: Any) -> Any:
         return None
     labels, dtype = moving[0].labels, moving[0].value.dtype
     for x in moving:
-        if not is_ordinary(x) or x.value.dtype is not dtype or not is_number(x):
-            return None
-        if (x.value.item() == 0) != (x.residual.item() == 0):
+        number = number_in(x) if x.value.dtype is dtype else None
+        if number is None or (number[0] == 0) != (number[1] == 0):
             return None
         labels = labels if labels is x.labels else merged(labels, x.labels)[0]
     for x in args:
@@ -177,7 +176,7 @@ def _of_still_numbers(func: Function, *args: Any) -> Any:
             return None
     values = [x.value if type(x) is DecomposedTensor else x for x in args]
     residuals = [x.residual if type(x) is DecomposedTensor else x for x in args]
-    return condition_of(func(*values), func(*residuals), vector([0.0] * len(labels), dtype), labels)
+    return number_of(func(*values), func(*residuals), [0.0] * len(labels), labels, dtype)
 
 
 def _negation(numeric: bool, func: Function, args: Sequence[Any]) -> Any:

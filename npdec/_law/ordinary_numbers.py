@@ -3,56 +3,60 @@ torch, and so are the components."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
 
 from npdec._decomposed import size_limits
-from npdec._decomposed.size_limits import HANDFUL
 from npdec._decomposed.tensor import DecomposedTensor, Labels, merged
-from npdec._law.of_few import vector
-from npdec._law.ordinary import built
+from npdec._law.ordinary_tensors import Number, number_in, number_of
 
-__all__ = ["constant_beside", "ends_of_two", "is_number", "listed_sum", "listed_total", "row", "sum_of_two", "weighted"]
+__all__ = [
+    "constant_beside", "is_finite", "listed_sum", "listed_total", "numbers_in_two", "on_host", "sum_of_two",
+]  # fmt: skip
 
 Function = Callable[..., Any]
 _MOST = {dtype: torch.finfo(dtype).max for dtype in (torch.float32, torch.float64)}
 
 
-def ends_of_two(a: DecomposedTensor, b: DecomposedTensor) -> tuple[float, float, float, float] | None:
-    """The values and the residuals of two ordinary numbers of one dtype that nobody differentiates, as Python's."""
-    x, y = a.value, b.value
-    if x.ndim or y.ndim or x.dtype is not y.dtype or not x.is_cpu or x.requires_grad or y.requires_grad:
-        return None
-    r, t, first, second = a.residual, b.residual, a.components, b.components
-    if r.requires_grad or t.requires_grad or first.requires_grad or second.requires_grad:
-        return None
-    if not (0 < len(a.labels) <= HANDFUL and 0 < len(b.labels) <= HANDFUL):
-        return None
-    return x.item(), y.item(), r.item(), t.item()
+def numbers_in_two(a: Any, b: Any) -> tuple[Number, Number] | None:
+    """What two ordinary numbers of one dtype are made of, if nobody differentiates them (`number_in`)."""
+    first = number_in(a)
+    second = None if first is None else number_in(b)
+    return None if first is None or second is None or a.value.dtype is not b.value.dtype else (first, second)
 
 
-def weighted(func: Function, a: DecomposedTensor, b: DecomposedTensor, of_a: float, of_b: float, finite: bool) -> Any:
-    """The function of two such numbers, of which the components of each have this weight (`sum_of_two`)."""
-    made = sum_of_two(a, b, of_a, of_b, finite)
-    return NotImplemented if made is None else built(func(a.value, b.value), func(a.residual, b.residual), *made)
+def on_host(number: float, func: Function, *ends: Any) -> Any:
+    """What was computed, where that is what torch computes; of what is not finite torch has other bits."""
+    return number if math.isfinite(number) else func(*ends)
 
 
 def sum_of_two(
-    a: DecomposedTensor, b: DecomposedTensor, of_a: float, of_b: float, finite: bool = False
-) -> tuple[torch.Tensor, Labels] | None:
-    """The components of each times its weight, added up, and their labels; None if they are many, or not `finite`
-    where they are to be."""
-    found = listed_sum(a, b, of_a, of_b)
-    components = None if found is None else row(found[0], a.components.dtype, finite)
-    return None if found is None or components is None else (components, found[1])
+    value: torch.Tensor | float,
+    residual: torch.Tensor | float,
+    a: DecomposedTensor,
+    b: DecomposedTensor,
+    numbers: tuple[Number, Number],
+    of_a: float,
+    of_b: float,
+    finite: bool = False,
+) -> Any:
+    """The number that has of the components of two each its weight, added up; NotImplemented if they are many, or not
+    `finite` where they are to be."""
+    (*_, first), (*_, second) = numbers
+    made = listed_sum(a.labels, b.labels, first, second, of_a, of_b)
+    dtype = a.components.dtype
+    if made is None or (finite and not is_finite(made[0], dtype)):
+        return NotImplemented
+    return number_of(value, residual, *made, dtype)
 
 
-def listed_sum(a: DecomposedTensor, b: DecomposedTensor, of_a: float, of_b: float) -> tuple[list[float], Labels] | None:
-    """The same as numbers."""
-    labels, others = a.labels, b.labels
-    first, second = a.components.tolist(), b.components.tolist()
+def listed_sum(
+    labels: Labels, others: Labels, first: list[float], second: list[float], of_a: float, of_b: float
+) -> tuple[list[float], Labels] | None:
+    """The components of two each times its weight, added up, and their labels; None if they are many."""
     if labels is others or _are_same(labels, others):
         return [c * of_a + d * of_b for c, d in zip(first, second, strict=True)], labels
     count = len(labels)
@@ -68,19 +72,18 @@ def listed_sum(a: DecomposedTensor, b: DecomposedTensor, of_a: float, of_b: floa
     return (made, labels) if len(labels) < size_limits.MANY else None
 
 
-def listed_total(parts: Sequence[tuple[DecomposedTensor, float]]) -> tuple[list[float], Labels] | None:
+def listed_total(parts: Sequence[tuple[Labels, list[float], float]]) -> tuple[list[float], Labels] | None:
     """The same of any number of them, each with its weight; of none that is zero there is anything."""
-    (first, weight), *rest = parts
-    labels = first.labels
-    made = [c * weight for c in first.components.tolist()] if weight else [0.0] * len(labels)
-    for x, weight in rest:
-        if x.labels is labels or _are_same(x.labels, labels):
+    (labels, first, weight), *rest = parts
+    made = [c * weight for c in first] if weight else [0.0] * len(labels)
+    for others, column, weight in rest:
+        if others is labels or _are_same(others, labels):
             places: Sequence[int] = range(len(labels))
         else:
-            labels, places = merged(labels, x.labels)
+            labels, places = merged(labels, others)
             made += [0.0] * (len(labels) - len(made))
         if weight:
-            for place, number in zip(places, x.components.tolist(), strict=True):
+            for place, number in zip(places, column, strict=True):
                 made[place] += number * weight
     return (made, labels) if len(labels) < size_limits.MANY else None
 
@@ -91,19 +94,9 @@ def _are_same(labels: Labels, others: Labels) -> bool:
     return type(labels) is tuple is type(others) and labels[0] is others[0] and labels == others
 
 
-def row(made: list[float], dtype: torch.dtype, finite: bool = True) -> torch.Tensor | None:
-    """The components of a number of the dtype; None if they are to be `finite`, and are not."""
-    if finite and not sum(map(abs, made)) <= _MOST[dtype]:
-        return None
-    return vector(made, dtype)
-
-
-def is_number(x: DecomposedTensor) -> bool:
-    """Whether a tensor is a number on the host that nobody differentiates, with a handful of components."""
-    value = x.value
-    if value.ndim or not value.is_cpu or value.requires_grad or not 0 < len(x.labels) <= HANDFUL:
-        return False
-    return not (x.residual.requires_grad or x.components.requires_grad)
+def is_finite(components: list[float], dtype: torch.dtype) -> bool:
+    """Whether components are finite in the dtype."""
+    return sum(map(abs, components)) <= _MOST[dtype]
 
 
 def constant_beside(x: torch.Tensor, other: Any) -> float | None:

@@ -24,9 +24,10 @@ from npdec._impl.slopes_impl import rates_of_power
 from npdec._law import ordinary, reverse_pairs
 from npdec._law.means_of_few import has_means, means_of_few, means_of_number, slope_beside, slopes_beside
 from npdec._law.native_forms import in_c
-from npdec._law.of_few import listed, repeated, tensor_of, vector
+from npdec._law.of_few import listed, repeated, tensor_of
 from npdec._law.ordinary import FACTORS, FEW, built, has_elements, is_moderate, is_ordinary, made_of, rows_of
-from npdec._law.ordinary_numbers import constant_beside, ends_of_two, is_number, sum_of_two
+from npdec._law.ordinary_numbers import constant_beside, numbers_in_two, sum_of_two
+from npdec._law.ordinary_tensors import Number, number_in, number_of
 from npdec._torch.tracing import name_of
 
 __all__ = ["Pair", "by_means", "einsum", "is_constant", "layer", "matmul", "midpoint", "pair_of"]
@@ -247,20 +248,17 @@ def _by_means(
         x = args[0] if type(args[0]) is DecomposedTensor else args[-1]
         if len(args) != 2 or type(x) is not DecomposedTensor:
             return of_one(func, args)
-        made: Any = NotImplemented
-        if not x.value.ndim:
-            made = _beside_constant(key, func, *args)
-        elif beside:
+        made: Any = NotImplemented if x.value.ndim else _beside_constant(key, func, *args)
+        if made is NotImplemented and beside:
             made = _few_beside_constants(key, func, *args)
         return of_one(func, args) if made is NotImplemented else made
     here = settings.get()
     if here.rule != "affine":
         return NotImplemented
     a, b = args
-    if not a.value.ndim and here.rtol is None and is_ordinary(a) and is_ordinary(b):
-        ends = ends_of_two(a, b)
-        if ends is not None:
-            return _of_numbers(key, func, a, b, ends)
+    numbers = None if a.value.ndim or here.rtol is not None else numbers_in_two(a, b)
+    if numbers is not None:
+        return _of_numbers(key, func, a, b, numbers)
     pair = pair_of(args, apart=True)
     if pair is None or not all(isinstance(x, torch.Tensor) for x in pair.values):
         return NotImplemented
@@ -292,20 +290,19 @@ def _by_means(
 
 
 def _of_numbers(
-    key: Any, func: Function, a: DecomposedTensor, b: DecomposedTensor, ends: tuple[float, float, float, float]
+    key: Any, func: Function, a: DecomposedTensor, b: DecomposedTensor, numbers: tuple[Number, Number]
 ) -> Any:
     value, residual = func(a.value, b.value), func(a.residual, b.residual)
     if value.dtype is not a.value.dtype:
         return NotImplemented
-    x, y, r, s = ends
+    (x, r, _), (y, s, others) = numbers
     fx, fr, dtype = value.item(), residual.item(), value.dtype
-    if y == s and key is rates_of_power and not any(b.components.tolist()):  # which may be of a negative base
+    if y == s and key is rates_of_power and not any(others):  # which may be of a negative base
         slope = slope_beside(key, x, r, y, False, fx, fr, dtype)
         means = None if slope is None else (slope, 0.0)
     else:
         means = means_of_number(key, x, y, r, s, fx, fr, dtype)
-    made = None if means is None else sum_of_two(a, b, *means)
-    return NotImplemented if made is None else built(value, residual, *made)
+    return NotImplemented if means is None else sum_of_two(value, residual, a, b, numbers, *means)
 
 
 def _beside_constant(key: Any, func: Function, a: Any, b: Any) -> Any:
@@ -313,25 +310,24 @@ def _beside_constant(key: Any, func: Function, a: Any, b: Any) -> Any:
     close numbers."""
     swapped = type(b) is DecomposedTensor
     x, other = (b, a) if swapped else (a, b)
-    if not is_ordinary(x) or not is_number(x) or settings.get().rule != "affine":
-        return NotImplemented
-    value, residual, components = x.value, x.residual, x.components
-    number = constant_beside(value, other)
-    if number is None:
+    known = number_in(x) if settings.get().rule == "affine" else None
+    value, residual = x.value, x.residual
+    number = None if known is None else constant_beside(value, other)
+    if known is None or number is None:
         return NotImplemented
     after, before = (func(a, value), func(a, residual)) if swapped else (func(value, b), func(residual, b))
     dtype = value.dtype
     if after.dtype is not dtype:
         return NotImplemented
-    u, w, fx, fr = value.item(), residual.item(), after.item(), before.item()
-    slope = slope_beside(key, u, w, number, swapped, fx, fr, dtype)
+    u, w, components = known
+    slope = slope_beside(key, u, w, number, swapped, after.item(), before.item(), dtype)
     if slope is None:
         return NotImplemented
-    return built(after, before, vector([c * slope for c in components.tolist()], dtype), x.labels)
+    return number_of(after, before, [c * slope for c in components], x.labels, dtype)
 
 
 def _few_beside_constants(key: Any, func: Function, a: Any, b: Any) -> Any:
-    """The same of a few numbers beside as many constants, or one."""
+    """The same of a few numbers beside as many constants, or one, or of one beside a few."""
     swapped = type(b) is DecomposedTensor
     x, other = (b, a) if swapped else (a, b)
     if not is_ordinary(x) or settings.get().rule != "affine":
@@ -340,15 +336,18 @@ def _few_beside_constants(key: Any, func: Function, a: Any, b: Any) -> Any:
     if not 0 < value.numel() <= HANDFUL or not value.is_cpu or value.requires_grad or residual.requires_grad:
         return NotImplemented
     beside = type(other) is float or type(other) is int or (type(other) is torch.Tensor and other.dtype is value.dtype)
-    numbers = repeated(other, value) if beside and not x.components.requires_grad else None
-    if numbers is None:
+    like = other if beside and isinstance(other, torch.Tensor) and not value.ndim else value
+    numbers = repeated(other, like) if beside and not x.components.requires_grad else None
+    if numbers is None or not 0 < like.numel() <= HANDFUL:
         return NotImplemented
     after, before = (func(a, value), func(a, residual)) if swapped else (func(value, b), func(residual, b))
-    if after.dtype is not value.dtype or after.shape != value.shape:
+    if after.dtype is not value.dtype or after.shape != like.shape:
         return NotImplemented
-    ends = listed(value), listed(residual), numbers, listed(after), listed(before)
-    slopes = slopes_beside(key, ends, swapped, value.dtype)
-    return NotImplemented if slopes is None else built(after, before, x.components * tensor_of(slopes, value), x.labels)
+    starts = [listed(end) if like is value else [end.item()] * like.numel() for end in (value, residual)]
+    slopes = slopes_beside(key, (*starts, numbers, listed(after), listed(before)), swapped, value.dtype)
+    if slopes is None:
+        return NotImplemented
+    return built(after, before, _with_axes(x.components, like.ndim) * tensor_of(slopes, like), x.labels)
 
 
 def _has_graph(pair: Pair) -> bool:

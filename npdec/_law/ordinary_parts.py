@@ -14,9 +14,10 @@ import torch
 from npdec._decomposed.settings import current as settings
 from npdec._decomposed.size_limits import HANDFUL
 from npdec._decomposed.tensor import DecomposedTensor
-from npdec._law.of_few import listed, repeated, shares_of_few, slope_of_number, tensor_of, vector
+from npdec._law.of_few import listed, multiplier, repeated, shares_of_few, slope_of_number, tensor_of, vector
 from npdec._law.ordinary import built, is_ordinary
 from npdec._law.ordinary_steps import condition_of
+from npdec._law.ordinary_tensors import number_in, number_of
 from npdec._law.secant import KEPT
 
 __all__ = ["fraction_and_whole", "mantissa_and_exponent", "moved_exponent"]
@@ -30,6 +31,9 @@ def _ends_of(args: Sequence[Any], count: int) -> Ends | None:
     """The numbers of the first of so many arguments at the value and at the residual, if it is an ordinary one of a
     handful that are finite; else None."""
     x: Any = args[0] if len(args) == count else None
+    number = number_in(x) if settings.get().rule == "affine" else None
+    if number is not None:
+        return ([number[0]], [number[1]]) if math.isfinite(number[0]) and math.isfinite(number[1]) else None
     if not is_ordinary(x) or settings.get().rule != "affine":
         return None
     value, residual = x.value, x.residual
@@ -52,9 +56,10 @@ def _by_secants(x: DecomposedTensor, ends: Ends, made: Ends, slopes: Sequence[fl
         if one is None:
             return NotImplemented
         found.append(one)
-    value, residual = (tensor_of(numbers, like) for numbers in made)
     if not like.ndim:
-        return built(value, residual, vector([c * found[0] for c in x.components.tolist()], like.dtype), x.labels)
+        components = [c * found[0] for c in x.components.tolist()]
+        return number_of(made[0][0], made[1][0], components, x.labels, like.dtype)
+    value, residual = (tensor_of(numbers, like) for numbers in made)
     return built(value, residual, x.components * tensor_of(found, like), x.labels)
 
 
@@ -87,6 +92,8 @@ def mantissa_and_exponent(func: Function, args: Sequence[Any]) -> Any:
         for e, f, u, w in zip(*exponents, *ends, strict=True)
     ]
     first = _by_secants(x, ends, mantissas, slopes)
+    if not x.value.ndim:
+        return NotImplemented if first is NotImplemented else _with_exponent(x, first, *exponents, *ends)
     jumps, steps = [[a - b for a, b in zip(*pair, strict=True)] for pair in (exponents, ends)]
     sizes = [abs(a) + abs(b) for a, b in zip(*ends, strict=True)]
     shares = shares_of_few(jumps, steps, x.components, x.value, sizes)
@@ -96,10 +103,21 @@ def mantissa_and_exponent(func: Function, args: Sequence[Any]) -> Any:
     return first, condition_of(value, residual, shares, x.labels)
 
 
+def _with_exponent(x: Any, first: Any, now: Any, before: Any, ends: Any, starts: Any) -> Any:
+    """The mantissa of a number, and its exponent."""
+    column, step = x.components.tolist(), ends[0] - starts[0]
+    size = abs(ends[0]) + abs(starts[0])
+    weight = multiplier(now[0] - before[0], step, column, x.value.dtype, size)
+    if weight is None:
+        return NotImplemented
+    value, residual = (torch.scalar_tensor(its[0], dtype=torch.int32) for its in (now, before))
+    made = number_of(value, residual, [c * weight for c in column], x.labels, x.value.dtype)
+    made.discrete = True
+    return first, made
+
+
 def _whole(numbers: list[int], like: torch.Tensor) -> torch.Tensor:
     """Whole numbers in the shape of a tensor."""
-    if not like.ndim:
-        return torch.scalar_tensor(numbers[0], dtype=torch.int32)
     return torch.frombuffer(array.array("i", numbers), dtype=torch.int32).reshape(like.shape)
 
 
@@ -124,6 +142,8 @@ def moved_exponent(func: Function, args: Sequence[Any]) -> Any:
     for row, moved in zip(rows, made, strict=True):
         if not all(info.tiny <= abs(b) <= info.max if a else not b for a, b in zip(row, moved, strict=True)):
             return NotImplemented
+    if alone:
+        return number_of(made[0][0], made[1][0], [row[0] for row in made[2:]], x.labels, x.value.dtype)
     value, residual = (tensor_of(numbers, x.value) for numbers in made[:2])
     components = vector([c for row in made[2:] for c in row], x.value.dtype)
-    return built(value, residual, components if alone else components.reshape(x.components.shape), x.labels)
+    return built(value, residual, components.reshape(x.components.shape), x.labels)

@@ -14,11 +14,15 @@ import torch
 from npdec._decomposed.registry import Trait
 from npdec._decomposed.settings import current as settings
 from npdec._decomposed.size_limits import HANDFUL
-from npdec._law.of_few import slope_of_number, slopes_of_few, vector
+from npdec._decomposed.tensor import DecomposedTensor
+from npdec._law.of_few import larger_of_two, slope_of_number, slopes_of_few, vector
 from npdec._law.ordinary import Form, built, is_ordinary, pointwise
+from npdec._law.ordinary_choices import number_at_ends
+from npdec._law.ordinary_numbers import listed_total
+from npdec._law.ordinary_tensors import number_of
 from npdec._law.secant import KEPT
 
-__all__ = ["bounded", "interpolated", "magnitude"]
+__all__ = ["bounded", "clamped", "interpolated", "magnitude"]
 
 Function = Callable[..., Any]
 Derivative = Callable[[float], float]
@@ -87,6 +91,33 @@ def _inside(low: Any = None, high: Any = None) -> Derivative | None:
 
 magnitude: Form = partial(_in_pieces, _sign)
 bounded: Form = partial(_in_pieces, _inside)
+
+
+def clamped(func: Function, args: Sequence[Any], options: dict[str, Any] | None = None) -> Any:
+    """torch.clamp, whose bounds may be decomposed numbers too: the larger of two, and then the smaller."""
+    if options or len(args) != 3 or not any(type(bound) is DecomposedTensor for bound in args[1:]):
+        return bounded(func, args, options)
+    like = next(part for part in args if type(part) is DecomposedTensor)
+    dtype = like.value.dtype
+    ends = [number_at_ends(part, dtype) for part in args]
+    if None in ends:
+        return NotImplemented
+    (x, r, _), (low, low_r, _), (high, high_r, _) = cast(Any, ends)
+    first = larger_of_two(1, x, low, r, low_r)
+    y, s = max(x, low), max(r, low_r)
+    second = larger_of_two(-1, y, high, s, high_r)
+    if first is None or second is None or not ((x or low) and (r or low_r) and (y or high) and (s or high_r)):
+        return NotImplemented  # which of two zeros is the larger, torch knows
+    weights = first[0] * second[0], first[1] * second[0], second[1]
+    parts = [
+        (part.labels, known[2], weight)
+        for part, known, weight in zip(args, cast(Any, ends), weights, strict=True)
+        if type(part) is DecomposedTensor
+    ]
+    made = listed_total(parts)
+    if made is None:
+        return NotImplemented
+    return number_of(float(min(y, high)), float(min(s, high_r)), *made, dtype)
 
 
 def interpolated(func: Function, args: Sequence[Any]) -> Any:

@@ -12,26 +12,43 @@ import torch
 from npdec._decomposed.axes import narrowed
 from npdec._decomposed.registry import close_of
 from npdec._decomposed.size_limits import HANDFUL
+from npdec._decomposed.size_warnings import warn_infinite
 from npdec._impl.slopes_impl import power
 from npdec._law.close_of_few import CLOSE, power_between
-from npdec._law.of_few import CLOSED, POLYNOMIALS, listed, power_of_few, slope_of_number, slopes_of_few
+from npdec._law.of_few import CLOSED, POLYNOMIALS, RANGE, listed, power_of_few, slope_of_number, slopes_of_few
 from npdec._law.secant import KEPT, at_once, quick_slope
+from npdec._torch.tracing import name_of
 
-__all__ = ["ordinary_slope", "slope_at_number"]
+__all__ = ["ordinary_slope", "slope_at_number", "without_slope"]
 
 
 def slope_at_number(
-    closed: Any, traits: int, x: torch.Tensor, r: torch.Tensor, fx: Any, fr: torch.Tensor, function: Any
+    closed: Any, traits: int, x: float, r: float, fx: Any, fr: torch.Tensor, dtype: torch.dtype, function: Any
 ) -> float | None:
-    """`ordinary_slope` of one number on the host, by itself; None where it is not to be found so."""
-    dtype = x.dtype
+    """`ordinary_slope` of one number of the dtype on the host, by itself; None where it is not to be found so."""
     if type(fx) is not torch.Tensor or fx.dtype is not dtype or fx.ndim or fx.requires_grad or fr.requires_grad:
         return None
     if closed is not None and closed not in CLOSED:
         return None
     form = None if closed is None else CLOSED[closed]
     close = CLOSE.get(close_of(function))
-    return slope_of_number(form, close, traits, KEPT, x.item(), r.item(), fx.item(), fr.item(), dtype)
+    return slope_of_number(form, close, traits, KEPT, x, r, fx.item(), fr.item(), dtype)
+
+
+def without_slope(x: float, r: float, components: list[float], fx: Any, fr: Any, function: Any) -> list[float] | None:
+    """What components make of a number that has no slope: nothing of what does not move, and NaN, which is said, where
+    one end is NaN; None where that is not known."""
+    if type(fx) is not torch.Tensor or fx.ndim or fx.dtype not in RANGE or fx.requires_grad or fr.requires_grad:
+        return None
+    after, before = fx.item(), fr.item()
+    if x == r:
+        return None if any(components) or after != before else [0.0] * len(components)
+    if not (math.isnan(after) or math.isnan(before)):
+        return None
+    if not (math.isfinite(x) and math.isfinite(r)) or not sum(map(abs, components)) < math.inf:
+        return None
+    warn_infinite(name_of(function), fx, fr)
+    return [math.nan] * len(components)
 
 
 def ordinary_slope(

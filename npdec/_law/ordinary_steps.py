@@ -14,18 +14,22 @@ from npdec._decomposed.settings import current as settings
 from npdec._decomposed.size_limits import HANDFUL
 from npdec._decomposed.size_warnings import STEEP, has_few_digits, warn_of_digits
 from npdec._decomposed.tensor import DecomposedTensor, Labels
+from npdec._impl._quotient_of_numbers import divmod_in_numbers
+from npdec._impl._util import rounding_to
 from npdec._law.all_components import current as chunk
 from npdec._law.all_components import need_all
-from npdec._law.of_few import FEW, ROUNDINGS, all_listed, listed, multipliers, shares_of_few, vector
+from npdec._law.of_few import FEW, ROUNDINGS, all_listed, listed, multiplier, shares_of_few
 from npdec._law.ordinary import Form, built, is_ordinary, made_of, single
-from npdec._law.ordinary_numbers import ends_of_two, sum_of_two
+from npdec._law.ordinary_numbers import constant_beside, numbers_in_two, sum_of_two
 from npdec._law.ordinary_pairs import Pair, pair_of
+from npdec._law.ordinary_tensors import Number, number_in, number_of
 from npdec._law.quotients_of_few import OF_FEW, SHARES, quotient_of_number, quotients_of_few
 from npdec._torch.tracing import name_of
 
-__all__ = ["condition_of", "searched", "shared", "stepwise", "stepwise_instead"]
+__all__ = ["condition_of", "divided", "searched", "shared", "stepwise", "stepwise_instead"]
 
 Function = Callable[..., Any]
+_WHOLE = 2**53  # up to which integers are floats
 _WITH_FEW_DIGITS = frozenset(filter(has_few_digits, (torch.float32, torch.float64)))
 
 
@@ -44,7 +48,9 @@ def stepwise(
     if len(args) == 2 and type(args[0]) is type(args[1]) is DecomposedTensor and not options:
         return _of_two(shares, func, args)
     call = single(places, 0, func, args, options)
-    if call is None or not is_ordinary(call.x):
+    if call is None:
+        return NotImplemented if options or len(args) != 2 else _of_number_beside_few(places, func, *args)
+    if not is_ordinary(call.x):
         return NotImplemented
     f, x, others, _ = call
     if torch.is_grad_enabled() and (x.value.requires_grad or x.residual.requires_grad or x.components.requires_grad):
@@ -52,26 +58,86 @@ def stepwise(
     for other in others:
         if other.requires_grad and torch.is_grad_enabled():
             return NotImplemented
-    value = f(x.value, *others)
+    value, number = f(x.value, *others), number_in(x)
     if type(value) is torch.Tensor:
-        return _of_one(value, f(x.residual, *others), x, here.frozen_conditions)
+        return _of_one(value, f(x.residual, *others), x, number, here.frozen_conditions)
     if type(value) is not tuple:
         return NotImplemented
     outputs = zip(value, f(x.residual, *others), strict=True)
-    made = [_of_one(after, before, x, here.frozen_conditions) for after, before in outputs]
+    made = [_of_one(after, before, x, number, here.frozen_conditions) for after, before in outputs]
     return NotImplemented if any(part is NotImplemented for part in made) else tuple(made)
 
 
-def _of_one(value: torch.Tensor, residual: torch.Tensor, x: DecomposedTensor, frozen: bool) -> Any:
+def _of_number_beside_few(places: Collection[int], func: Function, a: Any, b: Any) -> Any:
+    """Of one number and a few constants: of as many numbers as these are."""
+    place = 0 if type(a) is DecomposedTensor else 1
+    x, other = (b, a) if place else (a, b)
+    if place not in places or type(other) is not torch.Tensor or other.requires_grad or number_in(x) is None:
+        return NotImplemented
+    if other.dtype is not x.value.dtype or not 0 < other.numel() <= HANDFUL or not other.is_cpu:
+        return NotImplemented
+    ends = [func(other, end) if place else func(end, other) for end in (x.value, x.residual)]
+    outputs = list(zip(*ends, strict=True)) if type(ends[0]) is tuple else [ends]
+    components = x.components.reshape(len(x.labels), *[1] * other.ndim).expand(len(x.labels), *other.shape)
+    like = built(x.value.expand(other.shape), x.residual.expand(other.shape), components, x.labels)
+    made = [_of_one(after, before, like, None, settings.get().frozen_conditions) for after, before in outputs]
+    if any(part is NotImplemented for part in made):
+        return NotImplemented
+    return tuple(made) if type(ends[0]) is tuple else made[0]
+
+
+def divided(
+    shares: Any, which: int | None, func: Function, args: Sequence[Any], options: dict[str, Any] | None = None
+) -> Any:
+    """np.divmod, or one of its two results, as Python has it of numbers."""
+    ordinary = len(args) == 2 and not options and settings.get().rule == "affine"
+    made = _divided_numbers(shares, which, func, *args) if ordinary else NotImplemented
+    return stepwise((0, 1), shares, func, args, options) if made is NotImplemented else made
+
+
+def _divided_numbers(shares: Any, which: int | None, func: Function, a: Any, b: Any) -> Any:
+    x, y, beside = number_in(a), number_in(b), None
+    known = y if x is None else x
+    if known is None:
+        return NotImplemented
+    one = b if x is None else a
+    dtype = one.value.dtype
+    if x is None or y is None:
+        beside = constant_beside(one.value, b if y is None else a)
+        if beside is None or not abs(beside) <= _WHOLE:
+            return NotImplemented
+        constant = rounding_to(dtype)(beside), rounding_to(dtype)(beside), known[2]
+        x, y = x or constant, y or constant
+    elif b.value.dtype is not dtype:
+        return NotImplemented
+    (u, w, _), (v, z, _) = x, y
+    after, before = divmod_in_numbers(u, v, dtype), divmod_in_numbers(w, z, dtype)
+    if after is None or before is None:
+        return NotImplemented
+    made = []
+    for i in (0, 1) if which is None else (which,):
+        end, start = after[i], before[i]
+        if beside is None:
+            known_as, its = ((func, i), shares[i]) if which is None else (func, shares)
+            part = _shared_number(its, known_as, a, b, (x, y), end, start, (end, start))
+        else:
+            part = _jumped(end, start, end - start, one, known, False)
+        if part is None or part is NotImplemented:
+            return NotImplemented
+        made.append(part)
+    return tuple(made) if which is None else made[0]
+
+
+def _of_one(
+    value: torch.Tensor, residual: torch.Tensor, x: DecomposedTensor, number: Number | None, frozen: bool
+) -> Any:
     dtype = x.value.dtype
     boolean = value.dtype is torch.bool
     if value.shape != x.value.shape or (frozen if boolean else value.dtype is not dtype):
         return NotImplemented
     after, before = x.value, x.residual
-    if not value.ndim and value.is_cpu and 0 < len(x.labels) <= FEW:
-        graph = after.requires_grad or before.requires_grad or x.components.requires_grad
-        if not graph:
-            return _of_one_number(value, residual, x, boolean)
+    if number is not None:
+        return _of_one_number(value, residual, x, number, boolean)
     few = all_listed((after, before, residual), (x.components,), value)
     if few is None:
         jump, step = value.to(dtype) - residual.to(dtype), after - before
@@ -86,29 +152,25 @@ def _of_one(value: torch.Tensor, residual: torch.Tensor, x: DecomposedTensor, fr
     return condition_of(value, residual, made, x.labels) if boolean else made_of(value, residual, made, x)
 
 
-def _of_one_number(value: torch.Tensor, residual: torch.Tensor, x: DecomposedTensor, boolean: bool) -> Any:
-    after, before, jump, column = (
-        x.value.item(),
-        x.residual.item(),
-        value.item() - residual.item(),
-        x.components.tolist(),
-    )
-    dtype = x.value.dtype
+def _of_one_number(
+    value: torch.Tensor, residual: torch.Tensor, x: DecomposedTensor, number: Number, boolean: bool
+) -> Any:
+    return _jumped(value, residual, value.item() - residual.item(), x, number, boolean)
+
+
+def _jumped(value: Any, residual: Any, jump: float, x: DecomposedTensor, number: Number, boolean: bool) -> Any:
+    (after, before, column), dtype = number, x.value.dtype
     if boolean and not jump:
-        return condition_of(value, residual, vector([0.0] * len(column), dtype), x.labels)
-    made = multipliers((jump,), (after - before,), (column,), dtype, None if boolean else (abs(after) + abs(before),))
-    if made is None:
+        return number_of(value, residual, [0.0] * len(column), x.labels, dtype)
+    found = multiplier(jump, after - before, column, dtype, None if boolean else abs(after) + abs(before))
+    if found is None:
         return NotImplemented
-    multiplier = made[0]
-    components = vector([c * multiplier for c in column], dtype)
-    return (
-        condition_of(value, residual, components, x.labels) if boolean else built(value, residual, components, x.labels)
-    )
+    return number_of(value, residual, [c * found for c in column], x.labels, dtype)
 
 
 def _of_two(shares: Any, func: Function, args: Sequence[Any]) -> Any:
     a, b = args
-    numbers = ends_of_two(a, b) if not a.value.ndim and is_ordinary(a) and is_ordinary(b) else None
+    numbers = None if a.value.ndim else numbers_in_two(a, b)
     if numbers is not None:
         made = _of_numbers(shares, func, a, b, numbers)
         if made is not None:
@@ -174,17 +236,17 @@ def _made_of_two(
 
 
 def _of_numbers(
-    shares: Any, func: Function, a: DecomposedTensor, b: DecomposedTensor, ends: tuple[float, float, float, float]
+    shares: Any, func: Function, a: DecomposedTensor, b: DecomposedTensor, numbers: tuple[Number, Number]
 ) -> Any:
     """Of two numbers; None where torch finds the shares."""
     value, residual = func(a.value, b.value), func(a.residual, b.residual)
     if type(value) is torch.Tensor:
-        return _of_number(shares, func, a, b, ends, value, residual)
+        return _of_number(shares, func, a, b, numbers, value, residual)
     if type(value) is not tuple:
         return None
     made = []
     for i, (its, after, before) in enumerate(zip(shares, value, residual, strict=True)):
-        part = _of_number(its, (func, i), a, b, ends, after, before)
+        part = _of_number(its, (func, i), a, b, numbers, after, before)
         if part is None:
             return None
         made.append(part)
@@ -196,21 +258,30 @@ def _of_number(
     func: Any,
     a: DecomposedTensor,
     b: DecomposedTensor,
-    ends: tuple[float, float, float, float],
+    numbers: tuple[Number, Number],
     value: torch.Tensor,
     residual: torch.Tensor,
 ) -> Any:
-    dtype = value.dtype
-    if dtype is not a.value.dtype or shares not in SHARES:
+    dtype = a.value.dtype
+    if value.dtype is not dtype or shares not in SHARES:
         return None
-    x, y, r, s = ends
-    found = quotient_of_number(shares, func, x, y, r, s, value.item(), residual.item(), dtype)
+    return _shared_number(shares, func, a, b, numbers, value, residual, (value.item(), residual.item()))
+
+
+def _shared_number(
+    shares: Any, func: Any, a: Any, b: Any, numbers: tuple[Number, Number], value: Any, residual: Any, ends: Any
+) -> Any:
+    (x, r, first), (y, s, second) = numbers
+    dtype = a.value.dtype
+    found = quotient_of_number(shares, func, x, y, r, s, ends[0], ends[1], dtype)
     if found is None:
         return None
-    columns, sizes = (a.components.tolist(), b.components.tolist()), (abs(x) + abs(r), abs(y) + abs(s))
-    weights = multipliers(found, (x - r, y - s), columns, dtype, sizes)
-    made = None if weights is None else sum_of_two(a, b, weights[0], weights[1])
-    return None if made is None else built(value, residual, *made)
+    of_a = multiplier(found[0], x - r, first, dtype, abs(x) + abs(r))
+    of_b = None if of_a is None else multiplier(found[1], y - s, second, dtype, abs(y) + abs(s))
+    if of_a is None or of_b is None:
+        return None
+    made = sum_of_two(value, residual, a, b, numbers, of_a, of_b)
+    return None if made is NotImplemented else made
 
 
 def _of_few(shares: Function, func: Any, pair: Pair, value: torch.Tensor, residual: torch.Tensor) -> Any:

@@ -10,18 +10,24 @@ from typing import Any
 
 import torch
 
+from npdec._decomposed.settings import current as settings
 from npdec._decomposed.size_limits import HANDFUL
 from npdec._decomposed.size_warnings import STEEP
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._law.of_few import listed, vector
 from npdec._law.ordinary import Form, built, is_ordinary
+from npdec._law.ordinary_tensors import number_in, number_of
 from npdec._law.quadrature_nodes import gauss_legendre
 
-__all__ = ["direction", "greatest", "leading", "length_of_vector", "product_of_vector", "running_products"]
+__all__ = [
+    "direction", "greatest", "leading", "length_of_vector", "product_of_vector", "running_products",
+    "spread_of_number",
+]  # fmt: skip
 
 Function = Callable[..., Any]
 Numbers = Sequence[float]
 _FAR = 1e100  # up to which, and down to its reciprocal, squares are far from the ends of the exponent range
+_OF_ALL = {"correction": 0}  # the options of a variance
 _ROUNDINGS = 32  # between the change of a function and what its gradient makes of the steps
 _EPS = {dtype: torch.finfo(dtype).eps for dtype in (torch.float32, torch.float64)}
 
@@ -201,3 +207,14 @@ def running_products(func: Function, args: Sequence[Any]) -> Any:
         rows.append(means + [0.0] * (count - i))
     matrix = torch.tensor(rows, dtype=value.dtype)
     return built(value, residual, torch.mm(x.components, matrix.T), x.labels)
+
+
+def spread_of_number(func: Function, args: Sequence[Any], options: dict[str, Any] | None = None) -> Any:
+    """The variance or standard deviation of one number, which is zero wherever that moves."""
+    number = number_in(args[0]) if len(args) == 1 and settings.get().rule == "affine" else None
+    if number is None:
+        return NotImplemented
+    x, finite = args[0], math.isfinite(number[0]) and math.isfinite(number[1])
+    if not finite or options != _OF_ALL:  # or nothing may be left to divide by
+        return NotImplemented
+    return number_of(0.0, 0.0, [0.0] * len(number[2]), x.labels, x.value.dtype)

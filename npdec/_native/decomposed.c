@@ -129,9 +129,9 @@ are_components_of(const Array *components, const Array *value, Py_ssize_t count)
     return 1;
 }
 
-/* Attributes may have been set, so what is read in memory is looked at. */
+/* Attributes may have been set, so what is read in memory is looked at. The value may be a condition if `or_bools`. */
 static int
-are_parts(Parts *parts)
+are_parts(Parts *parts, int or_bools)
 {
     if (parts->value == NULL || !Py_IS_TYPE(parts->value, arrays.tensor) || parts->residual == NULL
         || !Py_IS_TYPE(parts->residual, arrays.tensor) || parts->components == NULL
@@ -142,14 +142,15 @@ are_parts(Parts *parts)
     if (!look_at_any(parts->value, &parts->value_at) || !look_at_any(parts->residual, &parts->residual_at)
         || !look_at_any(parts->components, &parts->components_at))
         return 0;
-    return elements_in(value) > 0 && value->code == OF_FLOAT && (value->bits == 64 || value->bits == 32)
-        && is_of_one_dtype(value, &parts->components_at) && is_of_one_dtype(value, &parts->residual_at)
-        && are_alike(value, &parts->residual_at)
-        && are_components_of(&parts->components_at, value, PyTuple_GET_SIZE(parts->labels));
+    const Array *components = &parts->components_at;
+    return elements_in(value) > 0 && components->code == OF_FLOAT && (components->bits == 64 || components->bits == 32)
+        && (is_of_one_dtype(value, components) || (or_bools && value->code == OF_BOOL))
+        && is_of_one_dtype(value, &parts->residual_at) && are_alike(value, &parts->residual_at)
+        && are_components_of(components, value, PyTuple_GET_SIZE(parts->labels));
 }
 
 int
-parts_of(PyObject *tensor, Parts *parts)
+parts_of_any(PyObject *tensor, Parts *parts, int or_bools)
 {
     PyObject *its = Py_IS_TYPE(tensor, given.type) ? PyObject_GenericGetDict(tensor, NULL) : NULL;
     if (its == NULL || !is_usual(its, names.reverse, Py_False) || !is_usual(its, names.kept, Py_None)
@@ -163,12 +164,18 @@ parts_of(PyObject *tensor, Parts *parts)
     parts->components = held(its, names.components);
     parts->labels = held(its, names.labels);
     Py_DECREF(its);
-    if (!are_parts(parts)) {
+    if (!are_parts(parts, or_bools)) {
         let_parts_go(parts);
         return left_to_python(), 0;
     }
     parts->has_equal_rows = has_equal(&parts->residual_at);
     return 1;
+}
+
+int
+parts_of(PyObject *tensor, Parts *parts)
+{
+    return parts_of_any(tensor, parts, 0);
 }
 
 int
@@ -306,8 +313,7 @@ linked(PyObject *made, PyObject *const *parts, const Array *const *at, const Par
     return done == NULL ? -1 : 0;
 }
 
-/* A tensor of the class over the memory of a value. */
-static PyObject *
+PyObject *
 carrying(PyObject *value)
 {
     if (is_true_by(value, names.is_view) || is_true_of(value, names.requires_grad))
@@ -319,7 +325,7 @@ carrying(PyObject *value)
 }
 
 /* Give a tensor of the class that is new its attributes: those of ordinary tensors, and its parts. */
-static int
+int
 set_parts(PyObject *made, PyObject *value, PyObject *residual, PyObject *components, PyObject *labels)
 {
     PyObject *its = PyDict_Copy(usual);

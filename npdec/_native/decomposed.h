@@ -31,6 +31,7 @@ typedef struct {
 } Parts;
 
 int parts_of(PyObject *tensor, Parts *parts); /* 0, without an error, where it is no ordinary one: nothing is held */
+int parts_of_any(PyObject *tensor, Parts *parts, int or_bools); /* the same; if told so, of a condition as well */
 void let_parts_go(Parts *parts);
 int is_followed_by_torch(void);               /* a mode, or a trace, is told of all calls: those are to be Python's */
 int is_observed(void);                        /* that, or somebody looks on, or a context changes the law */
@@ -46,6 +47,8 @@ Py_ssize_t elements_in(const Array *array);
 int has_equal(const Array *array);            /* whether several elements are one in memory, by a stride of zero */
 
 int is_by_rows(const Array *array);           /* whether its elements follow each other */
+PyObject *carrying(PyObject *value);          /* a tensor of the class over the memory of a value */
+int set_parts(PyObject *made, PyObject *value, PyObject *residual, PyObject *components, PyObject *labels);
 /* The decomposed tensor of three parts, which are held by nobody else and fit together; they are stolen. */
 PyObject *assembled(PyObject *value, PyObject *residual, PyObject *components, const Parts *x);
 /* The decomposed tensor of three parts, which are stolen and may be NULL for errors; `link`: it may be a view of x. */

@@ -130,6 +130,13 @@ static PyMethodDef methods[] = {
      "torch.matmul, whether arguments by name follow those that have a place))"},
     {"few_element", (PyCFunction)(void (*)(void))few_element, METH_FASTCALL,
      "The element of a decomposed tensor, by an int for each axis, in memory of its own; or None."},
+    {"number_in", number_in_parts, METH_O,
+     "The value, the residual and the list of the components of a decomposed number, as Python's; or None."},
+    {"condition_in", condition_in_parts, METH_O, "The same of a decomposed condition."},
+    {"number_of", (PyCFunction)(void (*)(void))number_of_parts, METH_FASTCALL,
+     "number_of(value, residual, list of the components, labels, dtype of these): the decomposed number, or None."},
+    {"tensor_of", (PyCFunction)(void (*)(void))tensor_of_number, METH_FASTCALL,
+     "tensor_of(number, dtype): the tensor without axes, on the host; or None."},
     {"attach_form", attach_form, METH_VARARGS,
      "attach_form(form, name, what it does by bits, traits, rule for one more leading axis, kind of that, first "
      "argument that is an axis, the last, what missing arguments are)"},

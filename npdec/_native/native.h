@@ -7,7 +7,7 @@
 #include <stddef.h>
 
 /* Counts the changes of what `attach_...` take, as `npdec/_native/__init__.py` does. */
-#define INTERFACE 9
+#define INTERFACE 10
 
 /* The dtypes that a Python number holds. */
 enum kind { BOOL, INT8, INT16, INT32, INT64, UINT8, UINT16, UINT32, UINT64, FLOAT16, FLOAT32, FLOAT64, COMPLEX64,
@@ -245,6 +245,12 @@ PyObject *attach_form(PyObject *module, PyObject *args);
 PyObject *attach_torch_function(PyObject *module, PyObject *args);
 extern PyType_Spec method_spec;
 PyObject *few_element(PyObject *module, PyObject *const *args, Py_ssize_t count);
+
+/* decomposed_numbers.c */
+PyObject *number_in_parts(PyObject *module, PyObject *tensor);
+PyObject *condition_in_parts(PyObject *module, PyObject *tensor);
+PyObject *tensor_of_number(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *number_of_parts(PyObject *module, PyObject *const *args, Py_ssize_t count);
 
 /* picking.c */
 int has_arrays(PyObject *key);                        /* whether it is a tuple with an array in it */

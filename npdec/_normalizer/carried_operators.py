@@ -76,7 +76,7 @@ def _attach(function: ufunc, stem: str, dtype: torch.dtype) -> None:
 def _attach_to_conditions(function: ufunc, stem: str) -> None:
     """The operators between conditions, or between a condition and a number."""
     carrier: Any = wrap.CARRIERS[torch.bool]
-    names = {f"__{stem}__": "conditions"}
+    names = {f"__{stem}__": "conditions", f"__r{stem}__": "conditions"}  # of two that may change places
     if stem in _BESIDE_CONDITIONS:
         names = {f"__{stem}__": "condition beside a number", f"__r{stem}__": "condition behind a number"}
     floats = {float: torch.float64} | {cls[dtype]: dtype for cls in (SCALARS, wrap.CARRIERS) for dtype in _FLOATS}

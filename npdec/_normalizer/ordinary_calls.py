@@ -19,6 +19,7 @@ from npdec._array.ordinary import is_free
 from npdec._array.scalars import CONCRETE
 from npdec._core.base import ArrayBase, UfuncBase
 from npdec._core.tags import NoValue, spec_of
+from npdec._decomposed.tensor import DecomposedTensor
 from npdec._dtypes.dtype import SCALARS
 from npdec._impl import dtypes_impl
 from npdec._impl._by_numpy import are_many, by_numpy_into
@@ -34,6 +35,9 @@ _Tensor = torch.Tensor
 _UNWRAPPING = (ArrayBase, _Tensor, bool, int, float, complex, list, tuple)
 _NUMBERS = frozenset({bool, int, float, complex})
 _HOSTS = frozenset(CONCRETE)
+_FAR = 1000  # exponents that leave no range by themselves
+_ALONE = frozenset({torch.float64, torch.float32})
+_CARRIED = frozenset(wrap.CARRIERS[dtype] for dtype in _ALONE)
 # torch takes a tensor to the dtype of a number beside it that is of a kind above its own, but to complex numbers of its
 # own precision.
 _RANKS = {dtype: "buifc".index(dtypes_impl.kind(dtype).replace("u", "i")) for dtype in SCALARS}
@@ -97,6 +101,8 @@ def computed(function: UfuncBase, inputs: tuple[Any, ...]) -> Any:
     if fp_state.watching:
         return NoValue
     made = _of_one_dtype(function, inputs)
+    if made is None and (type(inputs[0]) in _CARRIED or type(inputs[-1]) in _CARRIED):
+        made = _of_carried(function, inputs)
     if made is not None:
         return made
     operands, dtype = _operands(function, inputs)
@@ -131,6 +137,31 @@ def _of_one_dtype(function: UfuncBase, inputs: tuple[Any, ...]) -> Any:
         result = call(a, b) if count > 1 else call(a)
     except (RuntimeError, ValueError):
         return None
+    return tuple(map(wrap.wrap, result)) if isinstance(result, tuple) else wrap.wrap(result)
+
+
+def _of_carried(function: UfuncBase, inputs: tuple[Any, ...]) -> Any:
+    """What a ufunc gives of scalars that carry contributions, or of one and a number; None for all other operands."""
+    if function.__name__ == "ldexp" and type(inputs[-1]) is int and -_FAR < inputs[-1] < _FAR and not tracing():
+        x, exponent = inputs[0]._t, dtypes_impl.kept_beside(inputs[-1], torch.int64)
+        return wrap.wrap(function._kernel(x, exponent)) if type(x) is DecomposedTensor else None
+    key = tuple([x._d if type(x) in _CARRIED or type(x) in _HOSTS else type(x) for x in inputs])
+    loops = dtypes_impl.LOOPS[function._loops]
+    dtype = loops.resolved.get(key)
+    if dtype not in _ALONE or loops.mixed == "ldexp" or tracing():
+        return None
+    operands: list[Any] = []
+    for x in inputs:
+        if type(x) not in _CARRIED:
+            operands.append(dtypes_impl.kept_beside(x._n if type(x) in _HOSTS else x, dtype))
+        elif type(x._t) is DecomposedTensor and x._t.value.is_cpu:
+            operands.append(x._t if x._d is dtype else x._t.to(dtype))
+        else:
+            return None
+    if any(operand is None for operand in operands):
+        return None
+    call = function._torch if dtype in function._direct else None
+    result = (function._kernel if call is None else call)(*operands)
     return tuple(map(wrap.wrap, result)) if isinstance(result, tuple) else wrap.wrap(result)
 
 

@@ -35,7 +35,7 @@ from npdec._law.ordinary import pointwise
 from npdec._law.ordinary_arithmetic import quotient
 from npdec._law.ordinary_choices import larger
 from npdec._law.ordinary_linear import detached
-from npdec._law.ordinary_pieces import bounded, magnitude
+from npdec._law.ordinary_pieces import bounded, clamped, magnitude
 from npdec._law.ordinary_places import scattered
 from npdec._law.ordinary_steps import stepwise_instead
 from npdec._law.ordinary_vectors import greatest
@@ -227,7 +227,7 @@ def _spread(t: Any, like: torch.Tensor) -> torch.Tensor:
     return torch.broadcast_to(t.to(like.dtype), tuple(like.shape))
 
 
-@rule("clamp clip", traits=_PIECES, short=bounded)
+@rule("clamp clip", traits=_PIECES, short=clamped)
 def _clamp(func: Function, x: Any, min: Any = None, max: Any = None) -> Any:
     """clamp with plain bounds is pointwise; with decomposed bounds, a maximum and a minimum."""
     if not isinstance(min, DecomposedTensor) and not isinstance(max, DecomposedTensor):

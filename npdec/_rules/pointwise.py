@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import torch
@@ -23,7 +24,10 @@ from npdec._impl.quotients_impl import of_quotient, of_rest
 from npdec._law import ordinary_parts, ordinary_pieces
 from npdec._law.law import TaggedRule
 from npdec._law.ordinary_logic import replaced
+from npdec._law.ordinary_steps import divided
 from npdec._rules.rule import rule
+
+_OF_BOTH = (of_quotient, of_rest)
 
 
 def _pointwise(names: str, traits: int = 0, slope: Any = None, close: Any = None) -> None:
@@ -89,14 +93,26 @@ _stepwise("round floor ceil trunc fix frac sign sgn angle threshold hardshrink f
 @rule("logaddexp2", mean=slopes_impl.mean_logaddexp2)
 @rule("xlogy", rates=slopes_impl.rates_of_xlogy)
 @rule("xlog1py", rates=slopes_impl.rates_of_xlog1py)
-@rule("nextafter")
+@rule("nextafter", mean=slopes_impl.mean_nextafter)
 def two_arguments(input: Pointwise, other: Pointwise, *args: Any, **kwargs: Any) -> Any: ...
 
 
 @rule("fmod", elementwise_impl.fmod, elementwise_impl.float_fmod, traits=Trait.ELEMENTWISE, mean=of_rest)
-@rule(elementwise_impl.remainder, elementwise_impl.float_remainder, traits=Trait.ELEMENTWISE, mean=of_rest)
-@rule(elementwise_impl.floor_divide, elementwise_impl.float_floor_divide, traits=Trait.ELEMENTWISE, mean=of_quotient)
-@rule(elementwise_impl.divmod, traits=Trait.ELEMENTWISE, mean=(of_quotient, of_rest))
+@rule(
+    elementwise_impl.remainder,
+    elementwise_impl.float_remainder,
+    traits=Trait.ELEMENTWISE,
+    mean=of_rest,
+    short=partial(divided, of_rest, 1),
+)
+@rule(
+    elementwise_impl.floor_divide,
+    elementwise_impl.float_floor_divide,
+    traits=Trait.ELEMENTWISE,
+    mean=of_quotient,
+    short=partial(divided, of_quotient, 0),
+)
+@rule(elementwise_impl.divmod, traits=Trait.ELEMENTWISE, mean=_OF_BOTH, short=partial(divided, _OF_BOTH, None))
 @rule("copysign", traits=Trait.ELEMENTWISE)
 def two_arguments_with_jumps(input: Stepwise, other: Stepwise, *args: Any, **kwargs: Any) -> Any: ...
 

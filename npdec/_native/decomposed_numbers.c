@@ -1,0 +1,147 @@
+/* Decomposed numbers as Python's numbers, and made of them: what `npdec._law.ordinary_numbers` does in several calls of
+ * torch. */
+#include "decomposed.h"
+#include "lazy.h"
+
+#define HANDFUL 16 /* components: `npdec._decomposed.size_limits` */
+
+/* Whether tensors that are made here are as torch makes them, and no mode is to be told. (What is transformed, or
+ * observed, comes here no more: `npdec._law.ordinary`.) */
+static int
+is_free_to_make(void)
+{
+    return is_off(asked.is_inference) && !is_in_mode() && is_off(asked.functions)
+        && PyDict_GetItemWithError(asked.profiler, asked.is_profiled) == Py_False && !PyErr_Occurred();
+}
+
+static PyObject *
+number_on_host(const Array *at, Py_ssize_t place)
+{
+    if (at->code == OF_BOOL)
+        return Py_NewRef(((unsigned char *)at->elements)[place] ? Py_True : Py_False);
+    return PyFloat_FromDouble(at->bits == 64 ? ((double *)at->elements)[place] : ((float *)at->elements)[place]);
+}
+
+static PyObject *
+listed(const Array *at)
+{
+    PyObject *list = PyList_New(at->shape[0]);
+    for (Py_ssize_t i = 0; list != NULL && i < at->shape[0]; i++) {
+        PyObject *number = number_on_host(at, i * at->strides[0]);
+        if (number == NULL)
+            Py_CLEAR(list);
+        else
+            PyList_SET_ITEM(list, i, number);
+    }
+    return list;
+}
+
+static PyObject *
+parts_on_host(PyObject *tensor, int is_condition)
+{
+    Parts x;
+    PyObject *found = NULL;
+    if (!Py_IS_TYPE(tensor, given.type) || is_traced() || !parts_of_any(tensor, &x, is_condition))
+        return or_none(left_to_python());
+    if (x.value_at.rank == 0 && (x.value_at.code == OF_BOOL) == is_condition && x.components_at.shape[0] > 0
+        && x.components_at.shape[0] <= HANDFUL && is_on_host(&x.value_at) && is_on_host(&x.residual_at)
+        && is_on_host(&x.components_at) && is_readable(x.value) && is_readable(x.residual)
+        && is_readable(x.components) && !is_in_mode() && !is_followed())
+        found = Py_BuildValue("(NNN)", number_on_host(&x.value_at, 0), number_on_host(&x.residual_at, 0),
+                              listed(&x.components_at));
+    let_parts_go(&x);
+    return or_none(found == NULL ? left_to_python() : found);
+}
+
+/* number_in(tensor), condition_in(tensor) */
+PyObject *
+number_in_parts(PyObject *module, PyObject *tensor)
+{
+    return parts_on_host(tensor, 0);
+}
+
+PyObject *
+condition_in_parts(PyObject *module, PyObject *tensor)
+{
+    return parts_on_host(tensor, 1);
+}
+
+/* One end as a tensor: a number of a kind, a condition, or a tensor of no axes. */
+static PyObject *
+as_part(PyObject *end, int kind)
+{
+    Array at = {.rank = 0};
+    char *memory;
+    if (Py_IS_TYPE(end, arrays.tensor))
+        return look_at_any(end, &at) && at.rank == 0 ? Py_NewRef(end) : NULL;
+    if (!PyBool_Check(end) && !PyFloat_CheckExact(end))
+        return NULL;
+    PyObject *tensor = tensor_by_rows(PyBool_Check(end) ? BOOL : kind, &at, 1, &memory);
+    if (tensor == NULL)
+        return NULL;
+    if (PyBool_Check(end))
+        *(unsigned char *)memory = end == Py_True;
+    else if (kind == FLOAT64)
+        *(double *)memory = PyFloat_AS_DOUBLE(end);
+    else
+        *(float *)memory = (float)PyFloat_AS_DOUBLE(end);
+    return tensor;
+}
+
+static PyObject *
+as_components(PyObject *list, int kind)
+{
+    int64_t count = PyList_GET_SIZE(list);
+    Array at = {.rank = 1, .shape = &count};
+    char *memory;
+    for (Py_ssize_t i = 0; i < count; i++)
+        if (!PyFloat_CheckExact(PyList_GET_ITEM(list, i)))
+            return NULL;
+    PyObject *tensor = count == 0 ? NULL : tensor_by_rows(kind, &at, count, &memory);
+    for (Py_ssize_t i = 0; tensor != NULL && i < count; i++) {
+        double number = PyFloat_AS_DOUBLE(PyList_GET_ITEM(list, i));
+        if (kind == FLOAT64)
+            ((double *)memory)[i] = number;
+        else
+            ((float *)memory)[i] = (float)number;
+    }
+    return tensor;
+}
+
+static int
+is_condition(PyObject *value)
+{
+    Array at;
+    return look_at_any(value, &at) && at.code == OF_BOOL;
+}
+
+/* number_of(value, residual, components, labels, dtype) */
+PyObject *
+number_of_parts(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    int kind = count == 5 ? kind_of_dtype(args[4]) : -1;
+    if ((kind != FLOAT64 && kind != FLOAT32) || is_traced() || !PyList_CheckExact(args[2])
+        || !PyTuple_CheckExact(args[3]) || !is_free_to_make())
+        return or_none(left_to_python());
+    PyObject *value = as_part(args[0], kind), *residual = value == NULL ? NULL : as_part(args[1], kind), *made = NULL;
+    PyObject *components = residual == NULL ? NULL : as_components(args[2], kind);
+    if (components != NULL && (made = carrying(value)) != NULL
+        && (set_parts(made, value, residual, components, args[3]) < 0
+            || (is_condition(value) && PyObject_SetAttr(made, names.discrete, Py_True) < 0)))
+        Py_CLEAR(made);
+    Py_XDECREF(value);
+    Py_XDECREF(residual);
+    Py_XDECREF(components);
+    return or_none(made == NULL ? left_to_python() : made);
+}
+
+/* tensor_of(number, dtype) */
+PyObject *
+tensor_of_number(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    int kind = count == 2 && PyFloat_CheckExact(args[0]) ? kind_of_dtype(args[1]) : -1;
+    if ((kind != FLOAT64 && kind != FLOAT32) || is_traced() || !is_free_to_make())
+        return or_none(left_to_python());
+    PyObject *made = as_part(args[0], kind);
+    return or_none(made == NULL ? left_to_python() : made);
+}
