@@ -298,18 +298,16 @@ def _length(ary: torch.Tensor, axis: int) -> int:
 
 
 def _parts_of(axis: int | None, equal: bool = True, least: int = 1) -> Direct:
-    """The common call of what cuts an array of at least so many axes into a number of parts, along an axis that is
-    given or has a place."""
+    """The common call of what cuts an array of at least so many axes into a number of parts, or at places in a list,
+    which no device is asked for, along an axis that is given or has a place."""
 
     def parts(ary: torch.Tensor, count: Any, given: int = 0) -> list[torch.Tensor] | None:
         at = given if axis is None else axis
-        if (
-            ary.dim() < least
-            or type(count) is not int
-            or count < 1
-            or not -ary.dim() <= at < ary.dim()
-            or (equal and ary.shape[at] % count)
-        ):
+        if ary.dim() < least or not -ary.dim() <= at < ary.dim():
+            return None
+        if type(count) in (list, tuple) and count and all(type(place) is int for place in count):
+            return _cut(ary, _cuts(count), at)
+        if type(count) is not int or count < 1 or (equal and ary.shape[at] % count):
             return None
         return list(torch.tensor_split(ary, count, at))
 

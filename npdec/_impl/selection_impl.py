@@ -149,9 +149,10 @@ def choose(a: ArrayLike, choices: object, out: OutArray | None = None, mode: str
         index = torch.remainder(index, len(given))
     elif mode == "clip":
         index = index.clamp(0, len(given) - 1)
-    elif _util.is_known_true(torch.any((index < 0) | (index >= len(given)))):
-        raise ValueError(f"invalid entry in choice array: an index is not from 0 to {len(given) - 1}")
     shape = _util.broadcast_shapes(index.shape, *map(_shape, given))
+    # Where nothing is chosen no index is looked at.
+    if mode == "raise" and 0 not in shape and _util.is_known_true(torch.any((index < 0) | (index >= len(given)))):
+        raise ValueError(f"invalid entry in choice array: an index is not from 0 to {len(given) - 1}")
     if len(shape) > 32:
         raise RuntimeError(f"this function only supports up to 32 dimensions but the array has {len(shape)}.")
     common = result_type(*given)

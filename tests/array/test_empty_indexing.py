@@ -41,6 +41,8 @@ CALLS: dict[str, Callable[[Any, Any], Any]] = {
     "take along the last": lambda lib, x: lib.take(x, [5], -1),
     "take_along_axis": lambda lib, x: lib.take_along_axis(x, lib.full((1, *x.shape[1:]), 5), 0),
     "take_along_axis, the last": lambda lib, x: lib.take_along_axis(x, lib.full((*x.shape[:-1], 1), 5), -1),
+    "choose": lambda lib, x: lib.choose(lib.full(x.shape[-1:], 5), [x, x]),
+    "choose of rows": lambda lib, x: lib.choose([5], [x, x]),
     "compress": lambda lib, x: lib.compress([0] * 5 + [1], x, 0),
     "compress along the last": lambda lib, x: lib.compress([0] * 5 + [1], x, -1),
     "put": written(lambda lib, x: lib.put(x, [5], 1)),
