@@ -95,8 +95,8 @@ def answer(func: Function, args: Sequence[Any], options: dict[str, Any]) -> Any:
             return NotImplemented
     places = [i for i, x in enumerate(args) if isinstance(x, DecomposedTensor)]
     given: list[DecomposedTensor] = [args[i] for i in places]
-    if not any(map(_carries_graph, given)) or not all(map(is_ordinary, given)):
-        return NotImplemented
+    if not all(map(is_ordinary, given)) or not any(map(_carries_graph, given)):
+        return NotImplemented  # components of others may be made when they are read
     plain = list(args)
     for place, x in zip(places, given, strict=True):
         plain[place] = _without(x)
