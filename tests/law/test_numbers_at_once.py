@@ -17,7 +17,7 @@ import npdec as np
 from native_cases import in_python, native, told
 from npdec._impl import elementwise_impl
 from npdec._impl._quotient_of_numbers import divmod_in_numbers
-from npdec._law.ordinary_tensors import condition_in, number_in, number_of
+from npdec._law.ordinary import condition_in, number_in, number_of
 from npdec._native import calls
 
 # Of decomposed numbers s and t, which may have labels in common, a condition c, and a number k.
@@ -27,8 +27,8 @@ np.exp(s) | np.log(s) | np.sqrt(s) | np.arcsin(s) | np.tanh(s) | np.cbrt(s) | np
 np.maximum(s, t) | np.minimum(s, k) | np.fmax(k, s) | np.where(c, s, t) | np.where(c, s, k) | np.where(True, s, t)
 np.clip(s, k, t) | np.clip(s, t, k) | np.clip(k, s, t) | np.clip(s, 0.0, 1.0) | np.hypot(s, t) | np.arctan2(k, s)
 np.logaddexp2(s, t) | np.copysign(s, t) | np.nextafter(s, t) | np.nextafter(k, s) | np.heaviside(s, t)
-np.isclose(s, t) | np.isclose(k, s, rtol=0.5) | divmod(s, t) | divmod(s, k) | np.divmod(k, s) | np.modf(s) | s % 2 | 3 // s
-np.frexp(s) | np.ldexp(s, 3)
+np.isclose(s, t) | np.isclose(k, s, rtol=0.5) | divmod(s, t) | divmod(s, k) | np.divmod(k, s) | np.modf(s)
+s % 2 | 3 // s | np.frexp(s) | np.ldexp(s, 3)
 c & (s > k) | True ^ c | ~c | np.logical_or(s, t) | np.logical_not(s) | np.isnan(s) | np.nan_to_num(s)
 s.astype(np.float32) | s.astype(np.float64) | c * s | np.float_power(s, t) | np.std(s) | np.var(s) | np.nanstd(s)
 np.median(s) | np.nanmedian(s) | np.ptp(s) | np.cumprod(s) | np.nanmean(s) | np.nanmin(s) | np.nanprod(s)
