@@ -17,7 +17,6 @@ import torch
 from torch.autograd import forward_ad
 from torch.utils import _python_dispatch
 
-from npdec._native import calls
 from npdec.exceptions import AxisError, ComplexWarning
 
 _HALVES = (torch.float16, torch.bfloat16)
@@ -206,9 +205,13 @@ def rounding_to(dtype: torch.dtype) -> Callable[[float], float]:
 _HOST = torch.device("cpu")
 
 
+# What makes a tensor of a number and a dtype sooner than torch, or None; it may give None (`npdec._rules.direct`).
+in_memory: Callable[[float, torch.dtype], torch.Tensor | None] | None = None
+
+
 def tensor_of(number: float, dtype: torch.dtype) -> torch.Tensor:
     """The tensor without axes, on the host, of a number of single or double precision."""
-    made: torch.Tensor | None = None if calls is None or _is_compiling() else calls.tensor_of(number, dtype)
+    made = None if in_memory is None or _is_compiling() else in_memory(number, dtype)
     return torch.scalar_tensor(number, dtype=dtype, device=_HOST) if made is None else made
 
 

@@ -117,13 +117,8 @@ def slopes_of_few(
     if dtype not in RANGE or not x.is_cpu or fx.requires_grad or fr.requires_grad:
         return None
     form = None if closed is None else CLOSED[closed]
-    slopes: list[float] = []
-    for ends in zip(listed(x), listed(r), listed(fx), listed(fr), strict=True):
-        slope = slope_of_number(form, close, traits, kept, *ends, dtype)
-        if slope is None:
-            return None
-        slopes.append(slope)
-    return tensor_of(slopes, x)
+    slopes = _slopes(form, close, traits, kept, (listed(x), listed(r), listed(fx), listed(fr)), dtype)
+    return None if slopes is None else tensor_of(slopes, x)
 
 
 def slope_of_number(
@@ -137,29 +132,47 @@ def slope_of_number(
     fr: float,
     dtype: torch.dtype,
 ) -> float | None:
-    """The same of one number. A difference d of a and b has its digits where `kept` d² is not less than a b."""
+    """The same of one number."""
+    found = _slopes(form, close, traits, kept, ((x,), (r,), (fx,), (fr,)), dtype)
+    return None if found is None else found[0]
+
+
+def _slopes(
+    form: Callable[[float, float, float], float] | None,
+    close: Close | None,
+    traits: int,
+    kept: float,
+    ends: Sequence[Numbers],
+    dtype: torch.dtype,
+) -> list[float] | None:
+    """The same of a few. A difference d of a and b has its digits where `kept` d² is not less than a b."""
     tiny, least, most, _ = RANGE[dtype]
-    step, difference = x - r, fx - fr
-    slope = difference / step if step else 0.0
-    try:
-        if form is not None:
-            slope = form(step, fx, fr)
-            known = least < slope < math.inf
-        elif traits & Trait.PIECEWISE_LINEAR and step:
-            known = -_LONGEST < step < _LONGEST and -most <= slope <= most
-        elif step and tiny + fx * fr <= kept * difference * difference:
-            coarse = traits & Trait.COARSE and not x * r <= kept * step * step
-            known = not coarse and least <= abs(slope) <= most
-        elif close is None or not abs(difference) < math.inf:
-            known = False
-        else:
-            found = close(x, r, step or tiny**0.5)
-            if not step or abs(found - slope) <= 16 * _EPS[dtype] * (abs(fx) + abs(fr)) / abs(step):
-                slope = found
-            known = least <= abs(slope) <= most or not (slope or difference)
-    except (ArithmeticError, ValueError):
-        return None
-    return slope if known else None
+    slopes: list[float] = []
+    for x, r, fx, fr in zip(*ends, strict=True):
+        step, difference = x - r, fx - fr
+        slope = difference / step if step else 0.0
+        try:
+            if form is not None:
+                slope = form(step, fx, fr)
+                known = least < slope < math.inf
+            elif traits & Trait.PIECEWISE_LINEAR and step:
+                known = -_LONGEST < step < _LONGEST and -most <= slope <= most
+            elif step and tiny + fx * fr <= kept * difference * difference:
+                coarse = traits & Trait.COARSE and not x * r <= kept * step * step
+                known = not coarse and least <= abs(slope) <= most
+            elif close is None or not abs(difference) < math.inf:
+                known = False
+            else:
+                found = close(x, r, step or tiny**0.5)
+                if not step or abs(found - slope) <= 16 * _EPS[dtype] * (abs(fx) + abs(fr)) / abs(step):
+                    slope = found
+                known = least <= abs(slope) <= most or not (slope or difference)
+        except (ArithmeticError, ValueError):
+            return None
+        if not known:
+            return None
+        slopes.append(slope)
+    return slopes
 
 
 def repeated(end: Any, like: torch.Tensor) -> Numbers | None:
@@ -212,30 +225,33 @@ def multipliers(
     jumps: Numbers, steps: Numbers, columns: Sequence[Numbers], dtype: torch.dtype, sizes: Numbers | None
 ) -> list[float] | None:
     """What the components of each element, a column, are multiplied with (`shares_of_few`)."""
+    if chunk.get() is not None:
+        need_all()
+    rounding, digits, least, most, greatest = _LIMITS[dtype]
     made: list[float] = []
     for i, column in enumerate(columns):
-        found = multiplier(jumps[i], steps[i], column, dtype, None if sizes is None else sizes[i])
-        if found is None:
+        jump, total, gross = jumps[i], sum(column), sum(map(abs, column))
+        if not gross < math.inf:  # or NaN
             return None
-        made.append(found)
+        known = abs(steps[i] - total) <= rounding * gross and abs(total) > digits * gross
+        if sizes is not None and len(column) == 1:
+            known = known and abs(total) > rounding * sizes[i]
+        if jump:
+            found = jump / total if known else 0.0
+            if not (least <= abs(found) <= most and abs(found) * gross < greatest):
+                return None
+            made.append(found)
+        elif known or sizes is None or not gross:
+            made.append(0.0)
+        else:
+            return None
     return made
 
 
 def multiplier(jump: float, step: float, column: Numbers, dtype: torch.dtype, size: float | None) -> float | None:
     """The same of one number."""
-    if chunk.get() is not None:
-        need_all()
-    rounding, digits, least, most, greatest = _LIMITS[dtype]
-    total, gross = sum(column), sum(map(abs, column))
-    if not gross < math.inf:  # or NaN
-        return None
-    known = abs(step - total) <= rounding * gross and abs(total) > digits * gross
-    if size is not None and len(column) == 1:
-        known = known and abs(total) > rounding * size
-    if jump:
-        found = jump / total if known else 0.0
-        return found if least <= abs(found) <= most and abs(found) * gross < greatest else None
-    return 0.0 if known or size is None or not gross else None
+    made = multipliers((jump,), (step,), (column,), dtype, None if size is None else (size,))
+    return None if made is None else made[0]
 
 
 def _limits(dtype: torch.dtype) -> tuple[float, ...]:

@@ -24,19 +24,19 @@ from npdec._decomposed.registry import Trait
 from npdec._decomposed.settings import current as settings
 from npdec._decomposed.size_limits import HANDFUL
 from npdec._decomposed.size_warnings import STEEP
-from npdec._decomposed.tensor import DecomposedTensor, Labels, merged, placed
+from npdec._decomposed.tensor import DecomposedTensor, Labels
 from npdec._law import ordinary_reverse
 from npdec._law.create_graph import graph_wanted
-from npdec._law.native_forms import in_c
 from npdec._law.of_few import vector
 from npdec._law.ordinary_slopes import ordinary_slope, slope_at_number, without_slope
-from npdec._law.ordinary_tensors import built, is_ordinary, number_in, number_of
 from npdec._law.overrides_scope import current as watched
+from npdec._native import calls
 from npdec._torch.functorch import is_transformed
 
 __all__ = [
-    "FACTORS", "FEW", "Form", "built", "has_elements", "instead", "is_moderate", "is_observed", "is_ordinary",
-    "joined", "layer", "made_of", "matmul", "of_a_summand", "of_the_value", "pointwise", "rows_of", "single",
+    "FACTORS", "FEW", "Condition", "Form", "Number", "built", "condition_in", "has_elements", "instead", "is_condition",
+    "is_moderate", "is_number", "is_observed", "is_ordinary", "layer", "made_of", "matmul", "number_in", "number_of",
+    "of_a_summand", "of_the_value", "pointwise", "rows_of", "single",
 ]  # fmt: skip
 
 Function = Callable[..., Any]
@@ -44,7 +44,13 @@ Form = Callable[..., Any]  # of the function, its arguments, and options by name
 FACTORS = (torch.Tensor, torch.nn.Parameter)
 _NUMBERS = frozenset({float, int, bool, str, type(None)})
 FEW = 2**12  # elements of a residual that are as well computed as they are seen to be equal
-_Tensor = torch.Tensor
+# The value, the residual and the components of a number, as Python's; and of a condition.
+Number = tuple[float, float, list[float]]
+Condition = tuple[bool, bool, list[float]]
+# Looked up once: these names are read in every call.
+_Tensor, _as_subclass, _detach = torch.Tensor, torch.Tensor.as_subclass, torch.Tensor.detach
+_REAL = (torch.float64, torch.float32)
+_CPU = torch.device("cpu")
 _follows_forward_mode = torch._C._is_fwd_grad_enabled
 
 
@@ -57,6 +63,99 @@ def is_observed() -> bool:
         or is_transformed()
         or not _follows_forward_mode()
     )
+
+
+def is_ordinary(x: Any) -> bool:
+    """Whether a tensor is a decomposed one of real numbers in single or double precision, with few dense components."""
+    if type(x) is not DecomposedTensor or x.reverse or x.kept is not None:
+        return False
+    value, origin = x.value, x.origin
+    if origin is not None and origin.is_near:
+        return False
+    dtype = value.dtype
+    return (
+        dtype in _REAL
+        and x.components.dtype is dtype
+        and type(value) is _Tensor
+        and len(x.labels) < size_limits.MANY
+        and not value.is_meta
+    )
+
+
+def is_condition(x: Any) -> bool:
+    """Whether it is a decomposed condition with a few dense components in single or double precision."""
+    if type(x) is not DecomposedTensor or x.value.dtype is not torch.bool or type(x.value) is not _Tensor:
+        return False
+    if x.reverse or x.kept is not None or len(x.labels) >= size_limits.MANY or x.value.is_meta:
+        return False
+    return x.components.dtype in _REAL
+
+
+def built(value: torch.Tensor, residual: torch.Tensor, components: torch.Tensor, labels: Labels) -> Any:
+    """The decomposed tensor of parts that are known to be of one dtype. The residual has as many axes as the value, and
+    may be one of rows that are equal."""
+    if value.requires_grad or value._is_view():
+        made: Any = _as_subclass(value, DecomposedTensor)
+    else:  # the same, sooner
+        made = _detach(value)
+        made.__class__ = DecomposedTensor
+    made.value, made.components, made.labels = value, components, labels
+    made.residual = residual if residual.numel() == value.numel() > 0 else residual.expand(value.shape)
+    made.reverse = made.discrete = False  # torch.compile finds none of them on the class
+    made.origin = None
+    return made
+
+
+def is_number(x: DecomposedTensor) -> bool:
+    """Whether a tensor is a number on the host that nobody differentiates, with a handful of components."""
+    value = x.value
+    if value.ndim or not value.is_cpu or value.requires_grad or not 0 < len(x.labels) <= HANDFUL:
+        return False
+    return not (x.residual.requires_grad or x.components.requires_grad)
+
+
+def number_in(x: Any) -> Number | None:
+    """What an ordinary number is made of, if nobody differentiates it; None of anything else."""
+    found: Number | None = None if calls is None else calls.number_in(x)
+    if found is not None:
+        return found
+    if type(x) is not DecomposedTensor or x.value.ndim or not is_ordinary(x) or not is_number(x):
+        return None
+    return x.value.item(), x.residual.item(), x.components.tolist()
+
+
+def condition_in(x: Any) -> Condition | None:
+    """The same of a condition."""
+    found: Condition | None = None if calls is None else calls.condition_in(x)
+    if found is not None:
+        return found
+    if type(x) is not DecomposedTensor or x.value.ndim or not is_condition(x) or not is_number(x):
+        return None
+    return bool(x.value), bool(x.residual), x.components.tolist()
+
+
+def number_of(
+    value: torch.Tensor | float,
+    residual: torch.Tensor | float,
+    components: list[float],
+    labels: Labels,
+    dtype: torch.dtype,
+) -> Any:
+    """The decomposed number, or condition, of components of the dtype; the value and the residual are tensors without
+    axes, floats for numbers of the dtype, or booleans."""
+    made = None if calls is None else calls.number_of(value, residual, components, labels, dtype)
+    if made is not None:
+        return made
+    value, residual = _as_tensor(value, dtype), _as_tensor(residual, dtype)
+    made = built(value, residual, vector(components, dtype), labels)
+    made.discrete = value.dtype is torch.bool
+    return made
+
+
+def _as_tensor(number: torch.Tensor | float, dtype: torch.dtype) -> torch.Tensor:
+    if isinstance(number, torch.Tensor):
+        return number
+    return torch.scalar_tensor(number, dtype=torch.bool if type(number) is bool else dtype, device=_CPU)
 
 
 def made_of(
@@ -106,63 +205,6 @@ def is_moderate(factor: torch.Tensor) -> bool:
 def of_the_value(func: Function, args: Sequence[Any]) -> Any:
     """What looks at no number: shapes, dtypes, memory."""
     return func(args[0].value) if len(args) == 1 and type(args[0]) is DecomposedTensor else NotImplemented
-
-
-@in_c("joined")
-def joined(func: Function, args: Sequence[Any]) -> Any:
-    """Tensors joined along an axis, decomposed ones and constants."""
-    tensors, dim = args if len(args) == 2 else (args[0], 0)
-    if type(dim) is not int or type(tensors) not in (list, tuple):
-        return NotImplemented
-    like = next((t for t in tensors if type(t) is DecomposedTensor), None)
-    if like is None:  # an option is decomposed
-        return NotImplemented
-    dtype, ndim, labels = like.value.dtype, like.value.ndim, like.labels  # torch takes an empty vector beside others
-    for t in tensors:
-        if is_ordinary(t):
-            if t.value.dtype is not dtype or t.value.ndim != ndim:
-                return NotImplemented
-            if t.labels is not labels:
-                labels, _ = merged(labels, t.labels)
-        elif type(t) not in FACTORS or t.dtype is not dtype or t.ndim != ndim or not has_elements(t):
-            return NotImplemented
-    if len(labels) >= size_limits.MANY:
-        return NotImplemented
-    values = [t.value if type(t) is DecomposedTensor else t for t in tensors]
-    residuals = [t.residual if type(t) is DecomposedTensor else t for t in tensors]
-    front = None if ndim or labels is like.labels else _of_numbers(tensors, labels)
-    if front is None:
-        components = [_under(t, labels) for t in tensors]
-        front = func(components, dim + 1 if dim >= 0 else dim)
-    return built(func(values, dim), func(residuals, dim), front, labels)
-
-
-def _of_numbers(tensors: Sequence[Any], labels: Labels) -> torch.Tensor | None:
-    """The components of numbers in a row, under some labels; None of those that are many, or have a graph."""
-    count, known = len(tensors), {id(label): i for i, label in enumerate(labels)}
-    if count * len(labels) > FEW:
-        return None
-    made = [0.0] * (count * len(labels))
-    for j, t in enumerate(tensors):
-        if type(t) is DecomposedTensor:
-            if t.components.requires_grad or not t.components.is_cpu:
-                return None
-            for label, number in zip(t.labels, t.components.tolist(), strict=True):
-                place = known.get(id(label))
-                if place is None:  # a label that is equal to another one
-                    return None
-                made[place * count + j] = number
-    return vector(made, tensors[0].dtype).reshape(len(labels), count)
-
-
-def _under(t: Any, labels: Labels) -> torch.Tensor:
-    """The components of a tensor under some labels, of which it may have a part, or none."""
-    if type(t) is not DecomposedTensor:
-        return t.new_zeros((len(labels), *t.shape))
-    components: torch.Tensor = t.components
-    if t.labels is labels or t.labels == labels:
-        return components
-    return placed(components, merged(labels, t.labels)[1], len(labels))
 
 
 def matmul(func: Function, args: Sequence[Any]) -> Any:

@@ -16,10 +16,20 @@ from npdec._decomposed.size_warnings import STEEP, half_of_digits, keeps_digits
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._law import reverse_pairs
 from npdec._law.native_forms import in_c
-from npdec._law.ordinary import FACTORS, Form, built, has_elements, is_moderate, is_ordinary, of_a_summand, rows_of
+from npdec._law.ordinary import (
+    FACTORS,
+    Form,
+    built,
+    has_elements,
+    is_moderate,
+    is_ordinary,
+    number_in,
+    number_of,
+    of_a_summand,
+    rows_of,
+)
 from npdec._law.ordinary_numbers import constant_beside, is_finite, numbers_in_two, on_host, sum_of_two
 from npdec._law.ordinary_pairs import Pair, midpoint, pair_of
-from npdec._law.ordinary_tensors import number_in, number_of
 
 __all__ = ["added", "product", "quotient"]
 

@@ -30,11 +30,21 @@ from npdec._law.of_few import (
     tensor_of,
     vector,
 )
-from npdec._law.ordinary import Form, built, has_elements, is_moderate, is_ordinary, made_of
+from npdec._law.ordinary import (
+    Form,
+    built,
+    condition_in,
+    has_elements,
+    is_condition,
+    is_moderate,
+    is_ordinary,
+    made_of,
+    number_in,
+    number_of,
+)
 from npdec._law.ordinary_numbers import constant_beside, listed_sum, listed_total, numbers_in_two, sum_of_two
 from npdec._law.ordinary_pairs import Pair, is_constant, pair_of
 from npdec._law.ordinary_steps import condition_of, shared
-from npdec._law.ordinary_tensors import condition_in, is_condition, number_in, number_of
 
 __all__ = ["chosen", "compared", "larger", "number_at_ends"]
 

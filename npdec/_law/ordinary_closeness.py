@@ -12,8 +12,8 @@ from npdec._decomposed.settings import current as settings
 from npdec._decomposed.tensor import DecomposedTensor, Labels
 from npdec._impl._util import rounding_to
 from npdec._law.of_few import multiplier
+from npdec._law.ordinary import number_in, number_of
 from npdec._law.ordinary_numbers import constant_beside, listed_sum, numbers_in_two
-from npdec._law.ordinary_tensors import number_in, number_of
 
 __all__ = ["close"]
 

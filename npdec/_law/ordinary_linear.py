@@ -15,8 +15,18 @@ from npdec._decomposed.tensor import DecomposedTensor
 from npdec._impl._storage import shares_memory
 from npdec._law import ordinary_reverse
 from npdec._law.native_forms import in_c
-from npdec._law.ordinary import FEW, Form, built, is_ordinary, made_of, rows_of
-from npdec._law.ordinary_tensors import condition_in, is_condition, number_in, number_of
+from npdec._law.ordinary import (
+    FEW,
+    Form,
+    built,
+    condition_in,
+    is_condition,
+    is_ordinary,
+    made_of,
+    number_in,
+    number_of,
+    rows_of,
+)
 
 __all__ = [
     "cast",

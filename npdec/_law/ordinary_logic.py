@@ -15,11 +15,19 @@ from npdec._decomposed.settings import current as settings
 from npdec._decomposed.size_limits import HANDFUL
 from npdec._decomposed.tensor import DecomposedTensor, merged, placed
 from npdec._law.of_few import listed
-from npdec._law.ordinary import Form, has_elements, is_ordinary, made_of
+from npdec._law.ordinary import (
+    Form,
+    condition_in,
+    has_elements,
+    is_condition,
+    is_ordinary,
+    made_of,
+    number_in,
+    number_of,
+)
 from npdec._law.ordinary_choices import compared
 from npdec._law.ordinary_numbers import sum_of_two
 from npdec._law.ordinary_steps import condition_of
-from npdec._law.ordinary_tensors import condition_in, is_condition, number_in, number_of
 
 __all__ = ["finiteness", "folded", "logic", "negation", "replaced"]
 

@@ -11,7 +11,7 @@ import torch
 
 from npdec._decomposed import size_limits
 from npdec._decomposed.tensor import DecomposedTensor, Labels, merged
-from npdec._law.ordinary_tensors import Number, number_in, number_of
+from npdec._law.ordinary import Number, number_in, number_of
 
 __all__ = [
     "constant_beside", "is_finite", "listed_sum", "listed_total", "numbers_in_two", "on_host", "sum_of_two",

@@ -25,9 +25,20 @@ from npdec._law import ordinary, reverse_pairs
 from npdec._law.means_of_few import has_means, means_of_few, means_of_number, slope_beside, slopes_beside
 from npdec._law.native_forms import in_c
 from npdec._law.of_few import listed, repeated, tensor_of
-from npdec._law.ordinary import FACTORS, FEW, built, has_elements, is_moderate, is_ordinary, made_of, rows_of
+from npdec._law.ordinary import (
+    FACTORS,
+    FEW,
+    Number,
+    built,
+    has_elements,
+    is_moderate,
+    is_ordinary,
+    made_of,
+    number_in,
+    number_of,
+    rows_of,
+)
 from npdec._law.ordinary_numbers import constant_beside, numbers_in_two, sum_of_two
-from npdec._law.ordinary_tensors import Number, number_in, number_of
 from npdec._torch.tracing import name_of
 
 __all__ = ["Pair", "by_means", "einsum", "is_constant", "layer", "matmul", "midpoint", "pair_of"]

@@ -15,9 +15,8 @@ from npdec._decomposed.settings import current as settings
 from npdec._decomposed.size_limits import HANDFUL
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._law.of_few import listed, multiplier, repeated, shares_of_few, slope_of_number, tensor_of, vector
-from npdec._law.ordinary import built, is_ordinary
+from npdec._law.ordinary import built, is_ordinary, number_in, number_of
 from npdec._law.ordinary_steps import condition_of
-from npdec._law.ordinary_tensors import number_in, number_of
 from npdec._law.secant import KEPT
 
 __all__ = ["fraction_and_whole", "mantissa_and_exponent", "moved_exponent"]

@@ -16,10 +16,9 @@ from npdec._decomposed.settings import current as settings
 from npdec._decomposed.size_limits import HANDFUL
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._law.of_few import larger_of_two, slope_of_number, slopes_of_few, vector
-from npdec._law.ordinary import Form, built, is_ordinary, pointwise
+from npdec._law.ordinary import Form, built, is_ordinary, number_of, pointwise
 from npdec._law.ordinary_choices import number_at_ends
 from npdec._law.ordinary_numbers import listed_total
-from npdec._law.ordinary_tensors import number_of
 from npdec._law.secant import KEPT
 
 __all__ = ["bounded", "clamped", "interpolated", "magnitude"]

@@ -19,10 +19,9 @@ from npdec._impl._util import rounding_to
 from npdec._law.all_components import current as chunk
 from npdec._law.all_components import need_all
 from npdec._law.of_few import FEW, ROUNDINGS, all_listed, listed, multiplier, shares_of_few
-from npdec._law.ordinary import Form, built, is_ordinary, made_of, single
+from npdec._law.ordinary import Form, Number, built, is_ordinary, made_of, number_in, number_of, single
 from npdec._law.ordinary_numbers import constant_beside, numbers_in_two, sum_of_two
 from npdec._law.ordinary_pairs import Pair, pair_of
-from npdec._law.ordinary_tensors import Number, number_in, number_of
 from npdec._law.quotients_of_few import OF_FEW, SHARES, quotient_of_number, quotients_of_few
 from npdec._torch.tracing import name_of
 

@@ -15,8 +15,7 @@ from npdec._decomposed.size_limits import HANDFUL
 from npdec._decomposed.size_warnings import STEEP
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._law.of_few import listed, vector
-from npdec._law.ordinary import Form, built, is_ordinary
-from npdec._law.ordinary_tensors import number_in, number_of
+from npdec._law.ordinary import Form, built, is_ordinary, number_in, number_of
 from npdec._law.quadrature_nodes import gauss_legendre
 
 __all__ = [

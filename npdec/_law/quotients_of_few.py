@@ -37,49 +37,52 @@ _ON_HOST: dict[Any, OnHost] = {
 }
 
 
-Pair = tuple[float, float]
-# Of a function of numbers, these and what they were, its value and its residual, and how many times larger than its sum
-# may be what adds up to it.
-OfNumber = Callable[[OnHost, float, float, float, float, float, float, float], Pair | None]
-
-
-def _in_both_orders(
-    f: OnHost, a: float, b: float, r: float, s: float, fx: float, fr: float, digits: float
-) -> Pair | None:
-    only_a, only_b = f(a, s), f(r, b)
-    return ((only_a - fr) + (fx - only_b)) / 2, ((only_b - fr) + (fx - only_a)) / 2
+def _in_both_orders(f: OnHost, ends: Sequence[Numbers], value: Numbers, base: Numbers, digits: float = 0.0) -> Shares:
+    found: Shares = [], []
+    for a, b, r, s, fx, fr in zip(*ends, value, base, strict=True):
+        only_a, only_b = f(a, s), f(r, b)
+        found[0].append(((only_a - fr) + (fx - only_b)) / 2)
+        found[1].append(((only_b - fr) + (fx - only_a)) / 2)
+    return found
 
 
 def _rounded(
-    rest: bool, f: OnHost, a: float, b: float, r: float, s: float, fx: float, fr: float, digits: float
-) -> Pair | None:
-    """Of a quotient that is rounded to an integer, or of its rest."""
-    by_a, by_b = (a - r) * (1 / b + 1 / s) / 2, (s - b) / (b * s) * (a + r) / 2
-    change, gross, alike = by_a + by_b, abs(by_a) + abs(by_b), (b > 0) == (s > 0)
-    known = alike and abs(change) > _CLEAR * LEAST * gross
-    if not gross < math.inf or not abs(fx - fr) < math.inf:  # or NaN
-        return None
-    if not known and alike and abs(change) * _CLEAR > LEAST * gross:  # it is not clear whether
-        return None
-    part = by_a / change if known else 0.0
-    apart = not known
-    if rest:
-        q, q_r = round((a - fx) / b), round((r - fr) / s)
-        steps, middle, mean = q - q_r, (b + s) / 2, (q + q_r) / 2
-        apart = not known and (bool(steps) or not alike)
-        of_a = middle * (steps * part)
-        of_b = middle * (steps - steps * part)
-        by_a, by_b = (a - r) - of_a, -mean * (b - s) - of_b
-        gross = abs(a - r) + abs(of_a) + abs(of_b) + abs(mean * (b - s))
-        if not (apart or gross <= (abs(fx) + abs(fr) + abs(by_a) + abs(by_b)) * digits):
+    rest: bool, f: OnHost, ends: Sequence[Numbers], value: Numbers, base: Numbers, digits: float
+) -> Shares | None:
+    """Of quotients that are rounded to integers, or of their rests."""
+    first: list[float] = []
+    second: list[float] = []
+    for a, b, r, s, fx, fr in zip(*ends, value, base, strict=True):
+        by_a, by_b = (a - r) * (1 / b + 1 / s) / 2, (s - b) / (b * s) * (a + r) / 2
+        change, gross, alike = by_a + by_b, abs(by_a) + abs(by_b), (b > 0) == (s > 0)
+        known = alike and abs(change) > _CLEAR * LEAST * gross
+        if not gross < math.inf or not abs(fx - fr) < math.inf:  # or NaN
             return None
-    else:
-        by_a = (fx - fr) * part
-        by_b = fx - fr - by_a
-    return _in_both_orders(f, a, b, r, s, fx, fr, digits) if apart else (by_a, by_b)
+        if not known and alike and abs(change) * _CLEAR > LEAST * gross:  # it is not clear whether
+            return None
+        part = by_a / change if known else 0.0
+        apart = not known
+        if rest:
+            q, q_r = round((a - fx) / b), round((r - fr) / s)
+            steps, middle, mean = q - q_r, (b + s) / 2, (q + q_r) / 2
+            apart = not known and (bool(steps) or not alike)
+            of_a = middle * (steps * part)
+            of_b = middle * (steps - steps * part)
+            by_a, by_b = (a - r) - of_a, -mean * (b - s) - of_b
+            gross = abs(a - r) + abs(of_a) + abs(of_b) + abs(mean * (b - s))
+            if not (apart or gross <= (abs(fx) + abs(fr) + abs(by_a) + abs(by_b)) * digits):
+                return None
+        else:
+            by_a = (fx - fr) * part
+            by_b = fx - fr - by_a
+        if apart:
+            (by_a,), (by_b,) = _in_both_orders(f, ((a,), (b,), (r,), (s,)), (fx,), (fr,))
+        first.append(by_a)
+        second.append(by_b)
+    return first, second
 
 
-SHARES: dict[Any, OfNumber] = {
+SHARES: dict[Any, Callable[..., Shares | None]] = {
     of_quotient: partial(_rounded, False),
     of_rest: partial(_rounded, True),
     in_both_orders: _in_both_orders,
@@ -111,13 +114,13 @@ def quotient_of_number(
     digits = _DIGITS[dtype]
     f = _ON_HOST.get(function) or _asked(function, dtype)
     try:
-        found = SHARES[form](f, a, b, r, s, fx, fr, digits)
+        found = SHARES[form](f, ((a,), (b,), (r,), (s,)), (fx,), (fr,), digits)
     except (ArithmeticError, ValueError):
         return None
     if found is None:
         return None
     limit = STEEP if digits >= STEEP else min(STEEP, digits * (abs(fx) + abs(fr)))
-    by_a, by_b = found
+    (by_a,), (by_b,) = found
     return (by_a, by_b) if abs(by_a) + abs(by_b) <= limit else None
 
 
@@ -125,16 +128,12 @@ def quotients_of_few(
     form: Any, function: Any, ends: Sequence[Numbers], value: Numbers, base: Numbers, dtype: torch.dtype
 ) -> Shares | None:
     """The same of a few, whose arguments are those at the value and at the residual."""
-    digits, f, one = _DIGITS[dtype], _ON_HOST.get(function) or _left, SHARES[form]
-    found: Shares = [], []
+    digits = _DIGITS[dtype]
     try:
-        for a, b, r, s, fx, fr in zip(*ends, value, base, strict=True):
-            made = one(f, a, b, r, s, fx, fr, digits)
-            if made is None:
-                return None
-            found[0].append(made[0])
-            found[1].append(made[1])
+        found = SHARES[form](_ON_HOST.get(function) or _left, ends, value, base, digits)
     except (ArithmeticError, ValueError):
+        return None
+    if found is None:
         return None
     gross, limit = sum(map(abs, found[0])) + sum(map(abs, found[1])), STEEP
     if digits < STEEP:

@@ -22,6 +22,7 @@ from npdec._decomposed.registry import Row, functions, rows
 from npdec._decomposed.size_limits import MANY
 from npdec._decomposed.size_warnings import STEEP
 from npdec._decomposed.tensor import DecomposedTensor, dispatch
+from npdec._impl import _util
 from npdec._law.create_graph import graph_wanted
 from npdec._law.ordinary import is_moderate, is_observed, is_ordinary, of_the_value, rows_of
 from npdec._law.ordinary_linear import element, of_equal_rows
@@ -82,6 +83,7 @@ def _attach() -> None:
     calls.attach_decomposed(
         DecomposedTensor, torch.nn.Parameter, rows, *slots, variables, told, MANY, STEEP, negatives, called
     )
+    _util.in_memory = calls.tensor_of
     calls.attach_torch_function(vars(DecomposedTensor)["__torch_function__"].__func__, _answered)
 
 

@@ -10,7 +10,7 @@ from npdec._core.tags import Linear, Opaque
 from npdec._decomposed import batching_rules as batch
 from npdec._decomposed.axes import axes_named
 from npdec._decomposed.registry import Trait
-from npdec._law import ordinary, ordinary_places
+from npdec._law import ordinary_joined, ordinary_places
 from npdec._law.law import TaggedRule
 from npdec._rules.rule import rule
 
@@ -104,7 +104,7 @@ _linear("pin_memory ipu xpu mtia _autocast_to_full_precision _autocast_to_reduce
 # -- several arguments -------------------------------------------------------------------------------------------------
 
 
-@rule("cat concat concatenate stack", traits=Trait.MOVE, short=ordinary.joined)
+@rule("cat concat concatenate stack", traits=Trait.MOVE, short=ordinary_joined.joined)
 @rule("hstack vstack row_stack dstack", traits=Trait.MOVE)
 def joined(tensors: Linear, *args: Any, **kwargs: Any) -> Any: ...
 

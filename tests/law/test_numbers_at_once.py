@@ -17,7 +17,7 @@ import npdec as np
 from native_cases import in_python, native, told
 from npdec._impl import elementwise_impl
 from npdec._impl._quotient_of_numbers import divmod_in_numbers
-from npdec._law.ordinary_tensors import condition_in, number_in, number_of
+from npdec._law.ordinary import condition_in, number_in, number_of
 from npdec._native import calls
 
 # Of decomposed numbers s and t, which may have labels in common, a condition c, and a number k.
