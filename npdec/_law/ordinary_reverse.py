@@ -15,10 +15,13 @@ from npdec._decomposed.aliasing import link
 from npdec._decomposed.axes import narrowed, row_by_row
 from npdec._decomposed.reverse_graph import by_vjp, stand_in, uses_vjp, with_vjp
 from npdec._decomposed.tensor import DecomposedTensor
+from npdec._law import secant_at_once
 from npdec._law.ordinary_slopes import ordinary_slope
+from npdec._law.secant import derivative
 
 __all__ = [
-    "convolution", "derived", "is_ordinary", "layer", "made_of", "of_one", "on_graph", "on_graph_of", "pointwise",
+    "convolution", "derived", "finished", "is_ordinary", "layer", "made_of", "of_one", "on_graph", "on_graph_of",
+    "pointwise",
 ]  # fmt: skip
 
 Function = Callable[..., Any]
@@ -139,6 +142,29 @@ def of_one(x: DecomposedTensor, value: torch.Tensor, residual: torch.Tensor, fro
     made = made_of(value, residual, front(x.components), x)
     link(made, x)
     return made
+
+
+def finished(
+    func: Function,
+    rest: tuple[Any, ...],
+    traits: int,
+    x: torch.Tensor,
+    r: torch.Tensor,
+    fx: torch.Tensor,
+    fr: torch.Tensor,
+    slope: torch.Tensor,
+    found: tuple[int, float, float, float, bool],
+) -> torch.Tensor | None:
+    """The slopes that C has found, where some are between close numbers; None where something is to be said of them.
+    Of residuals there may be one row."""
+
+    def f(u: torch.Tensor) -> torch.Tensor:
+        made: torch.Tensor = func(u, *rest)
+        return made
+
+    ends = r.expand(x.shape), fr.expand(x.shape)
+    made = secant_at_once.finished(f, func, traits, x, ends[0], fx, ends[1], slope, found, derivative)
+    return None if made is None or made.steep else made.multiplier
 
 
 def pointwise(x: DecomposedTensor, slope: Function | None, traits: int, f: Function, *more: Any) -> Any:

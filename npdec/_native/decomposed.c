@@ -15,8 +15,7 @@ static PyObject *follows_forward, *is_asked;
 
 /* --- what is looked at -------------------------------------------------------------------------------------------- */
 
-/* Whether the value of a variable is another one than the usual. */
-static int
+int
 differs(PyObject *variable, PyObject *usual)
 {
     PyObject *found;
@@ -26,7 +25,7 @@ differs(PyObject *variable, PyObject *usual)
     return found != usual;
 }
 
-static int
+int
 is_on(PyObject *function)
 {
     PyObject *found = PyObject_CallNoArgs(function);
@@ -305,8 +304,7 @@ linked(PyObject *made, PyObject *const *parts, const Array *const *at, const Par
     return done == NULL ? -1 : 0;
 }
 
-/* A tensor of the class over the memory of a value. */
-static PyObject *
+PyObject *
 carrying(PyObject *value)
 {
     if (is_true_of(value, names.requires_grad) || is_true_by(value, names.is_view))

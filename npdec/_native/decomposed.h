@@ -20,7 +20,7 @@ extern struct given {
     Py_ssize_t many;                          /* so many components are no few */
     double steep;                             /* factors up to this size are moderate */
     PyObject *negatives;                      /* the set of functions that are the negative */
-    PyObject *link, *rows_of, *is_moderate, *residual_of, *narrowed, *matmul, *plan; /* functions */
+    PyObject *link, *rows_of, *is_moderate, *residual_of, *narrowed, *matmul, *plan, *empty_like; /* functions */
 } given;
 
 /* An ordinary decomposed tensor: its parts, which are held, and where their elements lie. */
@@ -45,6 +45,9 @@ int are_alike(const Array *a, const Array *b); /* whether they have one shape */
 Py_ssize_t elements_in(const Array *array);
 int has_equal(const Array *array);            /* whether several elements are one in memory, by a stride of zero */
 
+int differs(PyObject *variable, PyObject *usual); /* whether a variable has another value than the usual one */
+int is_on(PyObject *function);                /* whether a function without arguments says True */
+PyObject *carrying(PyObject *value);          /* a tensor of the class over the memory of a value */
 int is_by_rows(const Array *array);           /* whether its elements follow each other */
 /* The decomposed tensor of three parts, which are held by nobody else and fit together; they are stolen. */
 PyObject *assembled(PyObject *value, PyObject *residual, PyObject *components, const Parts *x);
@@ -81,5 +84,9 @@ PyObject *few_sum(const Parts *x, const Parts *y, int traits);
 Answer each, of_one, cloned, contiguous, detached, joined, unless_same, unless_known;
 Answer added, scaled, divided;
 Answer matmul, layer;
+
+/* reverse.c: the same of tensors in reverse mode */
+PyObject *reversed_layer(PyObject *func, PyObject *const *args, Py_ssize_t count);
+PyObject *reversed_of_one(const Form *form, PyObject *func, PyObject *const *args, Py_ssize_t count);
 
 #endif

@@ -341,9 +341,11 @@ of_one(const Form *form, PyObject *func, PyObject *const *args, Py_ssize_t count
     for (Py_ssize_t i = 1; i < count; i++)
         if (Py_IS_TYPE(args[i], given.type))
             return NULL;
-    if (count == 0 || count > MOST_GIVEN || ((form->traits & INDEXES) && (count != 2 || !is_simple(args[1])))
-        || !parts_of(args[0], &x))
+    if (count == 0 || count > MOST_GIVEN || ((form->traits & INDEXES) && (count != 2 || !is_simple(args[1]))))
         return NULL;
+    if (!parts_of(args[0], &x))
+        return (form->traits & INDEXES) && Py_IS_TYPE(args[1], arrays.tensor) ? NULL
+                                                                              : reversed_of_one(form, func, args, count);
     PyObject *const *rest = args + 1;
     PyObject *residual = NULL, *components = NULL, *value = call(func, x.value, rest, --count);
     if (value != NULL)

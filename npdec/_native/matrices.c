@@ -82,7 +82,7 @@ layer(const Form *form, PyObject *func, PyObject *const *args, Py_ssize_t count)
     Array weight, bias;
     PyObject *made = NULL;
     if (count < 2 || count > 3 || !parts_of(args[0], &x))
-        return NULL;
+        return reversed_layer(func, args, count);
     int has_bias = count == 3 && args[2] != Py_None;
     if (x.value_at.rank >= 1 && x.value_at.rank <= 2 && is_plain(args[1], &x, &weight) && weight.rank == 2
         && (!has_bias || is_plain(args[2], &x, &bias)) && is_moderate(args[1], &weight)) {

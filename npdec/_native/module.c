@@ -138,6 +138,10 @@ static PyMethodDef methods[] = {
     {"references", references, METH_O, "The references to a tensor that is given in a tuple."},
     {"secants", (PyCFunction)(void (*)(void))secants, METH_FASTCALL,
      "secants(x, r, f(x), f(r), to, flags, kept), of tensors: what is said of them, or None."},
+    {"set_kept", set_kept, METH_O, "set_kept(kept): what `secants` is given, for reverse mode."},
+    {"attach_reverse", attach_reverse, METH_VARARGS,
+     "attach_reverse(pointwise, on_graph_of, link, finished, torch.empty_like, ContextVar of a second derivative, "
+     "ContextVar of settings, the usual ones)"},
     {"places_of_nan", (PyCFunction)(void (*)(void))places_of_nan, METH_FASTCALL,
      "places_of_nan(x, to), of tensors: whether it is done."},
     {"ends_at", (PyCFunction)(void (*)(void))ends_at, METH_FASTCALL,
