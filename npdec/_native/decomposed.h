@@ -20,7 +20,7 @@ extern struct given {
     Py_ssize_t many;                          /* so many components are no few */
     double steep;                             /* factors up to this size are moderate */
     PyObject *negatives;                      /* the set of functions that are the negative */
-    PyObject *link, *rows_of, *is_moderate, *residual_of, *narrowed, *matmul, *plan, *empty_like; /* functions */
+    PyObject *link, *rows_of, *is_moderate, *residual_of, *narrowed, *matmul, *plan, *empty_like, *link_lazily; /* functions */
 } given;
 
 /* An ordinary decomposed tensor: its parts, which are held, and where their elements lie. */
@@ -87,6 +87,12 @@ Answer matmul, layer;
 
 /* reverse.c: the same of tensors in reverse mode */
 PyObject *reversed_layer(PyObject *func, PyObject *const *args, Py_ssize_t count);
+PyObject *reversed_added(PyObject *func, PyObject *const *args, Py_ssize_t count);
+PyObject *reversed_scaled(PyObject *func, PyObject *const *args, Py_ssize_t count, int is_divided);
+PyObject *reversed_matmul(PyObject *func, PyObject *const *args, Py_ssize_t count);
+int is_finite(const Array *at);               /* whether it lies on the host by rows, and is of finite numbers */
+PyObject *reversed_each(PyObject *func, PyObject *const *args, int fresh);
+PyObject *reversed_joined(PyObject *func, PyObject *const *tensors, Py_ssize_t many, PyObject *axis);
 PyObject *reversed_of_one(const Form *form, PyObject *func, PyObject *const *args, Py_ssize_t count);
 
 #endif

@@ -48,7 +48,7 @@ matmul(const Form *form, PyObject *func, PyObject *const *args, Py_ssize_t count
     PyObject *made = NULL;
     int is_behind = count == 2 && !Py_IS_TYPE(args[0], given.type);
     if (count != 2 || !parts_of(args[is_behind], &x))
-        return NULL;
+        return reversed_matmul(func, args, count);
     PyObject *factor = args[!is_behind];
     int rank = x.value_at.rank;
     int is_batch = rank == 3 && !is_behind && !x.has_equal_rows;

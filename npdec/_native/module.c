@@ -138,6 +138,11 @@ static PyMethodDef methods[] = {
     {"references", references, METH_O, "The references to a tensor that is given in a tuple."},
     {"secants", (PyCFunction)(void (*)(void))secants, METH_FASTCALL,
      "secants(x, r, f(x), f(r), to, flags, kept), of tensors: what is said of them, or None."},
+    {"sums", sums, METH_O, "The sum of magnitudes and the sum of a tensor's elements, or None."},
+    {"soft_length", (PyCFunction)(void (*)(void))soft_length, METH_FASTCALL,
+     "soft_length(x, r), of tensors: the largest range of the steps of a row, or None."},
+    {"soft_means", (PyCFunction)(void (*)(void))soft_means, METH_FASTCALL,
+     "soft_means(x, r, rule, to), of tensors: whether it is done."},
     {"set_kept", set_kept, METH_O, "set_kept(kept): what `secants` is given, for reverse mode."},
     {"attach_reverse", attach_reverse, METH_VARARGS,
      "attach_reverse(pointwise, on_graph_of, link, finished, torch.empty_like, ContextVar of a second derivative, "

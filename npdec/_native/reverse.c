@@ -1,26 +1,20 @@
-/* Calls with tensors in reverse mode, whose one component stands for all inputs and is on a graph: layers, linear
- * functions of one, sums of two and pointwise functions. What is done is said in npdec/_law/ordinary_reverse.py; what
- * is left out is the time between the calls of torch. */
-#include "decomposed.h"
-#include "lazy.h"
+/* Tensors in reverse mode, whose one component stands for all inputs and is on a graph: their parts, and pointwise
+ * functions. What is done is said in npdec/_law/ordinary_reverse.py; what is left out is the time between the calls of
+ * torch. Linear functions are in reverse_linear.c, sums and products in reverse_pairs.c. */
+#include "reverse.h"
 #include "slopes.h"
 #include <math.h>
 
 static struct {
-    PyObject *on_graph_of, *link, *finished, *derived_twice, *settings, *usual; /* functions, variables of contexts */
+    PyObject *on_graph_of, *finished, *derived_twice, *settings, *usual; /* functions, variables of contexts */
     PyObject *on_graph, *row, *data;                                            /* names */
 } told;
 
-enum { STRIDED = 1 << 21, RESHAPE = 1 << 16, IN_PIECES = 1 << 23, COARSE_FUNCTION = 1 << 24, POWER = 1 << 25 };
+enum { IN_PIECES = 1 << 23, COARSE_FUNCTION = 1 << 24, POWER = 1 << 25 };
 #define FEW (1 << 18)       /* elements, up to which a product is sooner computed than a node made in Python */
 #define LONG 1099511627776. /* steps, over which a slope may leave the exponent range: as secant_at_once.py has it */
 
-typedef struct {
-    PyObject *of, *its, *value, *residual, *on_graph, *labels;
-    Array value_at, residual_at;
-} Reversed;
-
-static void
+void
 let_reversed_go(Reversed *x)
 {
     Py_CLEAR(x->its);
@@ -46,8 +40,31 @@ part(PyObject *its, PyObject *name, PyObject **to, Array *at)
         && (at->bits == 64 || at->bits == 32) && !is_true_of(*to, names.requires_grad);
 }
 
-/* Look at an ordinary tensor in reverse mode; 0, without an error, where it is none: nothing is held. */
-static int
+int
+is_in_reverse(PyObject *tensor)
+{
+    PyObject *its = Py_IS_TYPE(tensor, given.type) ? PyObject_GenericGetDict(tensor, NULL) : NULL;
+    int is = its != NULL && PyDict_GetItemWithError(its, names.reverse) == Py_True;
+    Py_XDECREF(its);
+    return is;
+}
+
+int
+has_components(PyObject *tensor)
+{
+    PyObject *its = Py_IS_TYPE(tensor, given.type) ? PyObject_GenericGetDict(tensor, NULL) : NULL;
+    int has = its != NULL && PyDict_GetItemWithError(its, names.components) != NULL;
+    Py_XDECREF(its);
+    return has;
+}
+
+int
+put_data(PyObject *carrier, PyObject *value)
+{
+    return PyObject_SetAttr(carrier, told.data, value);
+}
+
+int
 reversed_of(PyObject *tensor, Reversed *x)
 {
     PyObject *its = Py_IS_TYPE(tensor, given.type) ? PyObject_GenericGetDict(tensor, NULL) : NULL;
@@ -69,16 +86,7 @@ reversed_of(PyObject *tensor, Reversed *x)
     return left_to_python(), 0;
 }
 
-static PyObject *
-call(PyObject *func, PyObject *first, PyObject *const *rest, Py_ssize_t count)
-{
-    PyObject *args[MOST_GIVEN + 1] = {NULL, first};
-    for (Py_ssize_t i = 0; i < count; i++)
-        args[i + 2] = rest[i];
-    return PyObject_Vectorcall(func, args + 1, (size_t)(count + 1) | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
-}
-
-static PyObject *
+PyObject *
 shape_of(const Array *at)
 {
     PyObject *shape = PyTuple_New(at->rank);
@@ -92,8 +100,8 @@ shape_of(const Array *at)
     return shape;
 }
 
-/* The residual, of equal rows along the first axes one. What is known of them is kept beside it. */
-static PyObject *
+/* What is known of equal rows is kept beside the residual. */
+PyObject *
 row_of(const Reversed *x, int axes)
 {
     int is_equal = 0, is_inside = 1;
@@ -114,9 +122,8 @@ row_of(const Reversed *x, int axes)
     return row;
 }
 
-/* A row in the shape of a value; the row is stolen. */
-static PyObject *
-spread(PyObject *row, const Array *value)
+PyObject *
+widened(PyObject *row, const Array *value)
 {
     Array at;
     if (row == NULL || (look_at_any(row, &at) && are_alike(&at, value)))
@@ -128,9 +135,8 @@ spread(PyObject *row, const Array *value)
     return made;
 }
 
-/* The decomposed tensor of parts, which are stolen and may be NULL for errors; of the residual there may be a row. */
-static PyObject *
-made_of(PyObject *value, PyObject *residual, PyObject *row, PyObject *on_graph, const Reversed *x)
+PyObject *
+made_in_reverse(PyObject *value, PyObject *residual, PyObject *row, PyObject *on_graph, const Reversed *x)
 {
     Array at, low;
     PyObject *made = NULL, *its = NULL;
@@ -156,105 +162,39 @@ made_of(PyObject *value, PyObject *residual, PyObject *row, PyObject *on_graph, 
     return made == NULL ? left_to_python() : made;
 }
 
-/* --- linear functions --------------------------------------------------------------------------------------------- */
-
-/* A constant as a layer takes it, without a graph; NULL, without an error, of another. */
-static PyObject *
-constant(PyObject *tensor, const Reversed *x, int rank)
-{
-    Array at;
-    if (!(Py_IS_TYPE(tensor, arrays.tensor) || Py_IS_TYPE(tensor, given.parameter)) || !look_at_any(tensor, &at)
-        || at.code != OF_FLOAT || at.bits != x->value_at.bits || at.rank != rank || is_true_by(tensor, words.is_inference))
-        return NULL;
-    return is_true_of(tensor, names.requires_grad) ? PyObject_CallMethodNoArgs(tensor, names.detach)
-                                                   : Py_NewRef(tensor);
-}
-
-PyObject *
-reversed_layer(PyObject *func, PyObject *const *args, Py_ssize_t count)
-{
-    Reversed x;
-    Array at;
-    PyObject *made = NULL;
-    if (count < 2 || count > 3 || !reversed_of(args[0], &x))
-        return NULL;
-    int has_bias = count == 3 && args[2] != Py_None, rank = x.value_at.rank;
-    PyObject *given_to_it[2] = {NULL, Py_None};
-    if (rank >= 2 && is_by_rows(&x.value_at) && (given_to_it[0] = constant(args[1], &x, 2)) != NULL
-        && (!has_bias || (given_to_it[1] = constant(args[2], &x, 1)) != NULL)) {
-        PyObject *carrier = call(func, x.on_graph, given_to_it, 2), *low = NULL, *residual = NULL;
-        PyObject *value = carrier == NULL ? NULL : PyObject_CallMethodNoArgs(carrier, names.detach);
-        PyObject *row = value == NULL ? NULL : row_of(&x, rank - 1);
-        if (row != NULL)
-            low = call(func, row, given_to_it, 2);
-        if (low != NULL && look_at_any(value, &at))
-            residual = spread(Py_NewRef(low), &at);
-        Py_XDECREF(row);
-        made = made_of(value, residual, low, carrier, &x);
-    }
-    Py_XDECREF(given_to_it[0]);
-    if (has_bias)
-        Py_XDECREF(given_to_it[1]);
-    let_reversed_go(&x);
-    return made == NULL ? left_to_python() : made;
-}
-
-/* Whether there are components already, of which there are to be views then. */
-static int
-has_components(PyObject *tensor)
-{
-    PyObject *its = Py_IS_TYPE(tensor, given.type) ? PyObject_GenericGetDict(tensor, NULL) : NULL;
-    int has = its != NULL && PyDict_GetItemWithError(its, names.components) != NULL;
-    Py_XDECREF(its);
-    return has;
-}
-
-/* What a linear function of one gives: several at once where torch gives several. */
-PyObject *
-reversed_of_one(const Form *form, PyObject *func, PyObject *const *args, Py_ssize_t count)
-{
-    Reversed x;
-    Array at;
-    if (form->kind == BY_RULE || has_components(args[0]) || !reversed_of(args[0], &x))
-        return NULL;
-    PyObject *const *rest = args + 1;
-    PyObject *value = NULL, *residual = NULL, *made = NULL;
-    int is_equal = has_equal(&x.residual_at), is_strided = (form->all_traits & STRIDED) != 0;
-    int can_be = (!is_equal || is_strided || (form->all_traits & RESHAPE)) && !is_true_by(x.value, words.is_inference);
-    PyObject *carrier = can_be ? call(func, x.on_graph, rest, count - 1) : NULL;
-    int is_single = carrier != NULL && Py_IS_TYPE(carrier, arrays.tensor) && look_at_any(carrier, &at);
-    int is_new = is_single && form->kind == REDUCED;
-    if (is_single)
-        value = is_new ? PyObject_CallMethodNoArgs(carrier, names.detach) : call(func, x.value, rest, count - 1);
-    if (value != NULL && (!is_equal || is_strided))
-        residual = call(func, x.residual, rest, count - 1);
-    else if (value != NULL) {
-        PyObject *shape = shape_of(&at);
-        residual = shape == NULL ? NULL : PyObject_CallMethodOneArg(x.residual, names.reshape, shape);
-        Py_XDECREF(shape);
-    }
-    if (residual != NULL && value != x.value)
-        made = made_of(value, residual, NULL, carrier, &x);
-    else {
-        Py_XDECREF(carrier);
-        Py_XDECREF(value);
-        Py_XDECREF(residual);
-    }
-    if (made != NULL && !is_new) {
-        PyObject *done = PyObject_CallFunctionObjArgs(told.link, made, x.of, NULL);
-        if (done == NULL)
-            Py_CLEAR(made);
-        Py_XDECREF(done);
-    }
-    let_reversed_go(&x);
-    return made == NULL ? left_to_python() : made;
-}
-
 /* --- pointwise functions ------------------------------------------------------------------------------------------ */
 
-/* pointwise(slope, traits, places, function of torch, arguments), of one decomposed tensor and numbers behind it. */
+/* The function of a tensor, and of the numbers that stand behind the first of the arguments, or are given by name. */
 static PyObject *
-by_secants(long traits, PyObject *func, PyObject *const *args, Py_ssize_t count)
+at(PyObject *func, PyObject *tensor, PyObject *const *args, Py_ssize_t count, PyObject *options)
+{
+    PyObject *its[MOST_GIVEN + 1] = {NULL, tensor};
+    for (Py_ssize_t i = 1; i < count; i++)
+        its[i + 1] = args[i];
+    return PyObject_VectorcallDict(func, its + 1, (size_t)count | PY_VECTORCALL_ARGUMENTS_OFFSET, options);
+}
+
+/* The slope by a closed form of the step and the values; NULL, without an error, where it leaves the range. */
+static PyObject *
+closed_slope(PyObject *closed, PyObject *value, PyObject *row, PyObject *fx, PyObject *low, double least)
+{
+    Array at;
+    PyObject *step = PyNumber_Subtract(value, row);
+    PyObject *slope = step == NULL ? NULL : PyObject_CallFunctionObjArgs(closed, step, fx, low, NULL);
+    int is_inside = slope != NULL && look_at_any(slope, &at) && is_on_host(&at) && is_by_rows(&at);
+    for (Py_ssize_t i = 0, size = is_inside ? elements_in(&at) : 0; i < size; i++) { /* NaN: no step */
+        double number = at.bits == 32 ? ((float *)at.elements)[i] : ((double *)at.elements)[i];
+        is_inside &= number > least && number < INFINITY;
+    }
+    if (slope != NULL && !is_inside)
+        Py_CLEAR(slope);
+    Py_XDECREF(step);
+    return slope;
+}
+
+/* pointwise(slope, traits, places, function of torch, arguments, options), of one decomposed tensor and numbers. */
+static PyObject *
+by_secants(PyObject *closed, long traits, PyObject *func, PyObject *const *args, Py_ssize_t count, PyObject *options)
 {
     Reversed x;
     PyObject *made = NULL, *low = NULL, *to = NULL, *slope = NULL, *carrier = NULL;
@@ -263,10 +203,12 @@ by_secants(long traits, PyObject *func, PyObject *const *args, Py_ssize_t count)
     Py_ssize_t size = elements_in(&x.value_at);
     int can_be = size <= FEW && is_on_host(&x.value_at) && is_on_host(&x.residual_at);
     PyObject *row = can_be ? row_of(&x, x.value_at.rank) : NULL;
-    PyObject *fx = row == NULL ? NULL : call(func, x.value, args + 1, count - 1);
+    PyObject *fx = row == NULL ? NULL : at(func, x.value, args, count, options);
     if (fx != NULL)
-        low = call(func, row, args + 1, count - 1);
-    if (low != NULL)
+        low = at(func, row, args, count, options);
+    if (low != NULL && closed != Py_None)
+        slope = closed_slope(closed, x.value, row, fx, low, x.value_at.bits == 32 ? 9.8607613152626476e-32 : 1.0020841800044864e-292);
+    else if (low != NULL)
         to = PyObject_CallOneArg(given.empty_like, fx);
     if (to != NULL) {
         Secants found;
@@ -279,23 +221,24 @@ by_secants(long traits, PyObject *func, PyObject *const *args, Py_ssize_t count)
             && (pieces ? found.longest < LONG : tiny / eps <= found.least && found.most <= most))
             slope = Py_NewRef(to);
         else if (is_done && found.marked > 0 && !PyErr_Occurred()) {
-            PyObject *rest = PyTuple_New(count - 1), *said = secants_said(&found);
+            PyObject *rest = PyTuple_New(count - 1), *named = options == NULL ? PyDict_New() : Py_NewRef(options), *said = secants_said(&found);
             for (Py_ssize_t i = 1; rest != NULL && i < count; i++)
                 PyTuple_SET_ITEM(rest, i - 1, Py_NewRef(args[i]));
             PyObject *bits = PyLong_FromLong(traits);
-            if (rest != NULL && said != NULL && bits != NULL)
-                slope = PyObject_CallFunctionObjArgs(told.finished, func, rest, bits, x.value, row, fx, low, to, said,
+            if (rest != NULL && named != NULL && said != NULL && bits != NULL)
+                slope = PyObject_CallFunctionObjArgs(told.finished, func, rest, named, bits, x.value, row, fx, low, to, said,
                                                      NULL);
             Py_XDECREF(bits);
             Py_XDECREF(said);
             Py_XDECREF(rest);
+            Py_XDECREF(named);
         }
     }
     if (slope != NULL && slope != Py_None)
         carrier = PyNumber_Multiply(x.on_graph, slope);
-    if (carrier != NULL && PyObject_SetAttr(carrier, told.data, fx) == 0) {
-        PyObject *residual = spread(Py_NewRef(low), &x.value_at);
-        made = made_of(Py_NewRef(fx), residual, Py_NewRef(low), Py_NewRef(carrier), &x);
+    if (carrier != NULL && put_data(carrier, fx) == 0) {
+        PyObject *residual = widened(Py_NewRef(low), &x.value_at);
+        made = made_in_reverse(Py_NewRef(fx), residual, Py_NewRef(low), Py_NewRef(carrier), &x);
     }
     Py_XDECREF(carrier);
     Py_XDECREF(slope);
@@ -317,8 +260,10 @@ is_number(PyObject *item)
 static PyObject *
 call_pointwise(PyObject *function, PyObject *const *args, size_t nargsf, PyObject *keywords)
 {
-    if (PyVectorcall_NARGS(nargsf) == 5 && keywords == NULL && args[0] == Py_None && PyTuple_CheckExact(args[4])
-        && PyLong_CheckExact(args[1]) && !is_traced() && !is_followed_by_torch()
+    Py_ssize_t many = PyVectorcall_NARGS(nargsf);
+    PyObject *options = many == 6 && args[5] != Py_None ? args[5] : NULL;
+    if ((many == 5 || many == 6) && keywords == NULL && PyTuple_CheckExact(args[4])
+        && (options == NULL || PyDict_CheckExact(options)) && PyLong_CheckExact(args[1]) && !is_traced() && !is_followed_by_torch()
         && !differs(told.settings, told.usual)) {
         PyObject *const *its = ((PyTupleObject *)args[4])->ob_item;
         Py_ssize_t count = PyTuple_GET_SIZE(args[4]);
@@ -326,7 +271,10 @@ call_pointwise(PyObject *function, PyObject *const *args, size_t nargsf, PyObjec
         int can_be = count >= 1 && count <= MOST_GIVEN && !(traits & POWER);
         for (Py_ssize_t i = 1; can_be && i < count; i++)
             can_be = is_number(its[i]);
-        PyObject *made = can_be ? by_secants(traits, args[3], its, count) : NULL;
+        PyObject *name, *item;
+        for (Py_ssize_t at = 0; can_be && options != NULL && PyDict_Next(options, &at, &name, &item);)
+            can_be = is_number(item) && (item != Py_True || PyUnicode_CompareWithASCIIString(name, "inplace") != 0);
+        PyObject *made = can_be ? by_secants(args[0], traits, args[3], its, count, options) : NULL;
         if (made == NULL)
             left_to_python();
         if (made != NULL || PyErr_Occurred())
@@ -345,7 +293,7 @@ attach_reverse(PyObject *module, PyObject *args)
                           &functions[3], &variables[0], &variables[1], &variables[2]))
         return NULL;
     told.on_graph_of = Py_NewRef(functions[0]);
-    told.link = Py_NewRef(functions[1]);
+    given.link_lazily = Py_NewRef(functions[1]);
     told.finished = Py_NewRef(functions[2]);
     given.empty_like = Py_NewRef(functions[3]);
     told.derived_twice = Py_NewRef(variables[0]);

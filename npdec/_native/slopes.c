@@ -205,6 +205,22 @@ secants(PyObject *module, PyObject *const *args, Py_ssize_t count)
     return secants_said(&found);
 }
 
+/* sums(x): the sum of the magnitudes, and the sum, of real numbers that follow each other on the host; or None. */
+PyObject *
+sums(PyObject *module, PyObject *tensor)
+{
+    Array x;
+    double made = 0, total = 0;
+    if (!plain_array(tensor, &x) || period_of(&x) != size_of(&x) || is_seen_by_torch())
+        return or_none(left_to_python());
+    for (Py_ssize_t i = 0, size = size_of(&x); i < size; i++) {
+        double number = x.bits == 32 ? ((float *)x.elements)[i] : ((double *)x.elements)[i];
+        made += fabs(number);
+        total += number;
+    }
+    return Py_BuildValue("dd", made, total);
+}
+
 /* places_of_nan(x, to): the places of what is NaN, of which there are as many as `to`, whole numbers of 64 bits, takes;
  * whether it was done. */
 PyObject *

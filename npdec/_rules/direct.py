@@ -15,7 +15,7 @@ import torch
 
 from npdec._core.tracebacks import met
 from npdec._decomposed import completeness, settings
-from npdec._decomposed.aliasing import link, link_ordinary
+from npdec._decomposed.aliasing import link_lazily, link_ordinary
 from npdec._decomposed.axes import narrowed
 from npdec._decomposed.parts import Views
 from npdec._decomposed.registry import Row, functions, rows
@@ -86,7 +86,7 @@ def _attach() -> None:
         DecomposedTensor, torch.nn.Parameter, rows, *slots, variables, told, MANY, STEEP, negatives, called
     )
     calls.set_kept(KEPT)
-    own = ordinary_reverse.on_graph_of, link, ordinary_reverse.finished, torch.empty_like
+    own = ordinary_reverse.on_graph_of, link_lazily, ordinary_reverse.finished, torch.empty_like
     calls.attach_reverse(pointwise, *own, derived_twice, settings.current, settings.USUAL)
     calls.attach_torch_function(vars(DecomposedTensor)["__torch_function__"].__func__, _answered)
 

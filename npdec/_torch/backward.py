@@ -9,7 +9,7 @@ import torch
 
 __all__ = ["gradient_of_number"]
 
-_engine = torch.autograd.Variable._execution_engine  # type: ignore[attr-defined]
+_engine = torch.autograd.Variable._execution_engine
 
 
 def gradient_of_number(number: torch.Tensor, leaf: torch.Tensor) -> torch.Tensor | None:

@@ -52,12 +52,14 @@ def attributed(f: Callable[..., Any], given: Any, baseline: Any, output: Any) ->
 def _attributed(
     f: Callable[..., Any], x: torch.Tensor, start: float, output: Any, as_torch: bool
 ) -> Attribution[Any] | None:
-    base = x.new_full((), start).expand(x.shape)
+    row = x.new_full((1,) * (x.ndim - 1) + x.shape[-1:], start)
+    base = row.expand(x.shape)
     if x.numel() <= HANDFUL and x.is_contiguous():
         base = base.contiguous()
     change = x - base
     marked, leaf = marked_in_reverse(copy_of(x), base)
-    state = torch.random.get_rng_state()
+    marked.row = base, row  # type: ignore[attr-defined]
+    state = torch.default_generator.get_state()
     try:
         (one,), _ = choose(f(marked if as_torch else wrap.wrap_array(marked)), output)
         target = component_of(one)
@@ -65,7 +67,7 @@ def _attributed(
     except RuntimeError as error:
         if not (freed(error) or overwritten(error)):
             raise
-        torch.random.set_rng_state(state)
+        torch.default_generator.set_state(state)
         return None
     if shares is None:
         shares = torch.zeros_like(change)
