@@ -200,6 +200,8 @@ by_secants(PyObject *closed, long traits, PyObject *func, PyObject *const *args,
     PyObject *made = NULL, *low = NULL, *to = NULL, *slope = NULL, *carrier = NULL;
     if (!reversed_of(args[0], &x))
         return NULL;
+    double eps = x.value_at.bits == 32 ? 1.1920928955078125e-07 : 2.220446049250313e-16;
+    double tiny = x.value_at.bits == 32 ? 1.1754943508222875e-38 : 2.2250738585072014e-308;
     Py_ssize_t size = elements_in(&x.value_at);
     int can_be = size <= FEW && is_on_host(&x.value_at) && is_on_host(&x.residual_at);
     PyObject *row = can_be ? row_of(&x, x.value_at.rank) : NULL;
@@ -207,13 +209,11 @@ by_secants(PyObject *closed, long traits, PyObject *func, PyObject *const *args,
     if (fx != NULL)
         low = at(func, row, args, count, options);
     if (low != NULL && closed != Py_None)
-        slope = closed_slope(closed, x.value, row, fx, low, x.value_at.bits == 32 ? 9.8607613152626476e-32 : 1.0020841800044864e-292);
+        slope = closed_slope(closed, x.value, row, fx, low, tiny / eps);
     else if (low != NULL)
         to = PyObject_CallOneArg(given.empty_like, fx);
     if (to != NULL) {
         Secants found;
-        double eps = x.value_at.bits == 32 ? 1.1920928955078125e-07 : 2.220446049250313e-16;
-        double tiny = x.value_at.bits == 32 ? 1.1754943508222875e-38 : 2.2250738585072014e-308;
         double most = x.value_at.bits == 32 ? 1 / sqrt(eps) : given.steep; /* STEEPEST */
         int pieces = (traits & IN_PIECES) != 0;
         int is_done = secants_of(x.value, row, fx, low, to, pieces ? 1 : traits & COARSE_FUNCTION ? 2 : 0, &found);
@@ -221,13 +221,14 @@ by_secants(PyObject *closed, long traits, PyObject *func, PyObject *const *args,
             && (pieces ? found.longest < LONG : tiny / eps <= found.least && found.most <= most))
             slope = Py_NewRef(to);
         else if (is_done && found.marked > 0 && !PyErr_Occurred()) {
-            PyObject *rest = PyTuple_New(count - 1), *named = options == NULL ? PyDict_New() : Py_NewRef(options), *said = secants_said(&found);
+            PyObject *rest = PyTuple_New(count - 1), *said = secants_said(&found);
+            PyObject *named = options == NULL ? PyDict_New() : Py_NewRef(options);
             for (Py_ssize_t i = 1; rest != NULL && i < count; i++)
                 PyTuple_SET_ITEM(rest, i - 1, Py_NewRef(args[i]));
             PyObject *bits = PyLong_FromLong(traits);
             if (rest != NULL && named != NULL && said != NULL && bits != NULL)
-                slope = PyObject_CallFunctionObjArgs(told.finished, func, rest, named, bits, x.value, row, fx, low, to, said,
-                                                     NULL);
+                slope = PyObject_CallFunctionObjArgs(told.finished, func, rest, named, bits, x.value, row, fx, low, to,
+                                                     said, NULL);
             Py_XDECREF(bits);
             Py_XDECREF(said);
             Py_XDECREF(rest);
@@ -263,8 +264,8 @@ call_pointwise(PyObject *function, PyObject *const *args, size_t nargsf, PyObjec
     Py_ssize_t many = PyVectorcall_NARGS(nargsf);
     PyObject *options = many == 6 && args[5] != Py_None ? args[5] : NULL;
     if ((many == 5 || many == 6) && keywords == NULL && PyTuple_CheckExact(args[4])
-        && (options == NULL || PyDict_CheckExact(options)) && PyLong_CheckExact(args[1]) && !is_traced() && !is_followed_by_torch()
-        && !differs(told.settings, told.usual)) {
+        && (options == NULL || PyDict_CheckExact(options)) && PyLong_CheckExact(args[1]) && !is_traced()
+        && !is_followed_by_torch() && !differs(told.settings, told.usual)) {
         PyObject *const *its = ((PyTupleObject *)args[4])->ob_item;
         Py_ssize_t count = PyTuple_GET_SIZE(args[4]);
         long traits = PyLong_AsLong(args[1]);

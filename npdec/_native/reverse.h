@@ -12,8 +12,8 @@ typedef struct {
 } Reversed;
 
 int is_in_reverse(PyObject *tensor);               /* told soon, and not yet whether it is an ordinary one */
-int has_components(PyObject *tensor);              /* whether it has some already, of which there are to be views then */
-int reversed_of(PyObject *tensor, Reversed *x);    /* 0, without an error, where it is no ordinary one: nothing is held */
+int has_components(PyObject *tensor);              /* whether it has some already, of which views are to be */
+int reversed_of(PyObject *tensor, Reversed *x);    /* 0, without an error, where it is no ordinary one */
 void let_reversed_go(Reversed *x);
 PyObject *row_of(const Reversed *x, int axes);     /* the residual, of equal rows along the first axes one */
 PyObject *shape_of(const Array *at);

@@ -19,7 +19,8 @@ constant(PyObject *tensor, const Reversed *x, int rank)
 {
     Array at;
     if (!(Py_IS_TYPE(tensor, arrays.tensor) || Py_IS_TYPE(tensor, given.parameter)) || !look_at_any(tensor, &at)
-        || at.code != OF_FLOAT || at.bits != x->value_at.bits || at.rank != rank || is_true_by(tensor, words.is_inference))
+        || at.code != OF_FLOAT || at.bits != x->value_at.bits || at.rank != rank
+        || is_true_by(tensor, words.is_inference))
         return NULL;
     return is_true_of(tensor, names.requires_grad) ? PyObject_CallMethodNoArgs(tensor, names.detach)
                                                    : Py_NewRef(tensor);

@@ -4,8 +4,9 @@
 #include "reverse.h"
 #include <math.h>
 
-#define MODERATE 16        /* how many times larger a constant may be than what it is added to */
-#define LARGEST (1 << 18) /* multiplications, of which products are computed anew for the graph */
+#define MODERATE 16       /* how many times larger a constant may be than what it is added to */
+#define FEW (1 << 14)     /* elements, of which products are sooner computed for the graph than a node made in Python */
+#define LARGEST (1 << 18) /* the same of multiplications of matrices */
 
 /* What stands beside: a tensor in reverse mode, a number, or a constant tensor without a graph, which is held. */
 typedef struct {
@@ -24,12 +25,18 @@ let_side_go(Side *side)
 }
 
 static int
+is_number(PyObject *item)
+{
+    return PyFloat_CheckExact(item) || PyLong_CheckExact(item);
+}
+
+static int
 side_of(PyObject *item, Side *side)
 {
     *side = (Side){0};
     if (Py_IS_TYPE(item, given.type))
         return side->is_reversed = reversed_of(item, &side->x);
-    if (PyFloat_CheckExact(item) || PyLong_CheckExact(item)) {
+    if (is_number(item)) {
         side->constant = Py_NewRef(item);
         return 1;
     }
@@ -67,9 +74,9 @@ pair_of(PyObject *const *args, Py_ssize_t count, Pair *pair)
         const Side *other = a->is_reversed ? b : a;
         int bits = pair->like->value_at.bits;
         int are_tensors = a->is_reversed && b->is_reversed;
-        int is_number = !other->is_reversed && !(PyFloat_CheckExact(other->constant) || PyLong_CheckExact(other->constant));
+        int is_tensor = !other->is_reversed && !is_number(other->constant);
         if (are_tensors ? a->x.labels == b->x.labels && b->x.value_at.bits == bits
-                        : !is_number || (other->at.code == OF_FLOAT && other->at.bits == bits))
+                        : !is_tensor || (other->at.code == OF_FLOAT && other->at.bits == bits))
             return 1;
     }
     let_pair_go(pair);
@@ -80,7 +87,9 @@ static PyObject *
 of_two(PyObject *func, PyObject *a, PyObject *b)
 {
     PyObject *args[3] = {NULL, a, b};
-    return a == NULL || b == NULL ? NULL : PyObject_Vectorcall(func, args + 1, 2 | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
+    if (a == NULL || b == NULL)
+        return NULL;
+    return PyObject_Vectorcall(func, args + 1, 2 | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
 }
 
 static int
@@ -148,8 +157,7 @@ keeps_contributions(PyObject *const *args, const Pair *pair)
     if (pair->a.is_reversed && pair->b.is_reversed)
         return 1;
     const Side *other = pair->a.is_reversed ? &pair->b : &pair->a;
-    int is_number = PyFloat_CheckExact(other->constant) || PyLong_CheckExact(other->constant);
-    double most = is_number ? fabs(PyFloat_AsDouble(other->constant)) : largest_of(&other->at);
+    double most = is_number(other->constant) ? fabs(PyFloat_AsDouble(other->constant)) : largest_of(&other->at);
     return most <= MODERATE * largest_of(&pair->like->value_at) && !PyErr_Occurred();
 }
 
@@ -248,17 +256,18 @@ reversed_scaled(PyObject *func, PyObject *const *args, Py_ssize_t count, int is_
         return NULL;
     if (pair.a.is_reversed && pair.b.is_reversed) {
         const Array *a = &pair.a.x.value_at, *b = &pair.b.x.value_at;
-        if (!is_divided && elements_in(a) <= LARGEST && elements_in(b) <= LARGEST
-            && (are_alike(a, b) || elements_in(a) * elements_in(b) <= LARGEST))
+        if (!is_divided && elements_in(a) <= FEW && elements_in(b) <= FEW
+            && (are_alike(a, b) || elements_in(a) * elements_in(b) <= FEW))
             made = by_middles(func, &pair, a->rank > b->rank ? a->rank : b->rank);
     }
     else {
         PyObject *constant = pair.a.is_reversed ? pair.b.constant : pair.a.constant;
-        int is_number = PyFloat_CheckExact(constant) || PyLong_CheckExact(constant);
         int is_known = has_components(args[0]) || has_components(args[1]); /* and is to stay what it is */
-        int can_be = is_known ? 0 : is_number ? is_finite_number(constant) && (!is_divided || PyObject_IsTrue(constant) > 0) : 1;
+        int can_be = !is_known;
+        if (can_be && is_number(constant))
+            can_be = is_finite_number(constant) && (!is_divided || PyObject_IsTrue(constant) > 0);
         if (can_be && (!is_divided || pair.a.is_reversed))
-            made = linearly(func, &pair, !is_number);
+            made = linearly(func, &pair, !is_number(constant));
     }
     let_pair_go(&pair);
     return made == NULL ? left_to_python() : made;
