@@ -17,7 +17,7 @@ from npdec._decomposed.reverse_graph import by_vjp, stand_in, uses_vjp, with_vjp
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._law import secant_at_once
 from npdec._law.ordinary_slopes import ordinary_slope
-from npdec._law.secant import derivative
+from npdec._law.secant import derivative, quick_slope
 
 __all__ = [
     "averaged", "convolution", "derived", "finished", "is_ordinary", "layer", "made_of", "of_one", "on_graph",
@@ -175,7 +175,11 @@ def finished(
 
     ends = r.expand(x.shape), fr.expand(x.shape)
     made = secant_at_once.finished(f, func, traits, x, ends[0], fx, ends[1], slope, found, derivative)
-    return None if made is None or made.steep else made.multiplier
+    if made is None:  # of slopes of zero, among others
+        made = quick_slope(f, func, traits, x, ends[0], fx, ends[1], x - ends[0], None, ())
+    if made is None or made.steep or made.extreme is not None or made.singular is not None:
+        return None
+    return made.multiplier
 
 
 def pointwise(x: DecomposedTensor, slope: Function | None, traits: int, f: Function, *more: Any) -> Any:

@@ -235,7 +235,9 @@ by_secants(PyObject *closed, long traits, PyObject *func, PyObject *const *args,
             Py_XDECREF(named);
         }
     }
-    if (slope != NULL && slope != Py_None)
+    if (slope == Py_None) /* which Python has looked at */
+        made = Py_NewRef(given.not_implemented);
+    else if (slope != NULL)
         carrier = PyNumber_Multiply(x.on_graph, slope);
     if (carrier != NULL && put_data(carrier, fx) == 0) {
         PyObject *residual = widened(Py_NewRef(low), &x.value_at);

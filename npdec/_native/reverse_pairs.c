@@ -257,7 +257,7 @@ reversed_scaled(PyObject *func, PyObject *const *args, Py_ssize_t count, int is_
     if (pair.a.is_reversed && pair.b.is_reversed) {
         const Array *a = &pair.a.x.value_at, *b = &pair.b.x.value_at;
         if (!is_divided && elements_in(a) <= FEW && elements_in(b) <= FEW
-            && (are_alike(a, b) || elements_in(a) * elements_in(b) <= FEW))
+            && (are_alike(a, b) || elements_in(a) * elements_in(b) <= LARGEST))
             made = by_middles(func, &pair, a->rank > b->rank ? a->rank : b->rank);
     }
     else {
