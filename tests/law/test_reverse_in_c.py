@@ -19,7 +19,8 @@ CALLS = """
 F.linear(x, w) | F.linear(x, w, b) | F.linear(x, w.requires_grad_(), b) | F.linear(x[None], w) | F.linear(x.T, c.T)
 F.linear(F.relu(x), w) | F.linear(F.relu(F.linear(x, w)), w, b) | F.relu(x) | F.leaky_relu(x, 0.1) | F.gelu(x)
 F.gelu(x, approximate="tanh") | torch.tanh(x) | torch.sigmoid(x) | x.sigmoid() | F.silu(x) | F.elu(x, alpha=0.5)
-F.softplus(x, 2.0) | F.softshrink(x, 0.3) | F.hardtanh(x, -0.5, 0.5) | F.relu6(x) | F.mish(x) | F.relu(x * 0) | F.gelu(x * 1e-9 + 0.3)
+F.softplus(x, 2.0) | F.softshrink(x, 0.3) | F.hardtanh(x, -0.5, 0.5) | F.relu6(x) | F.mish(x) | F.relu(x * 0)
+F.gelu(x * 1e-9 + 0.3) | F.hardsigmoid(x)
 torch.tanh(x * 1e-9) | F.relu(x, inplace=True) | F.relu(x - x) | torch.sigmoid(x * 30) | x[:, 0] | x[0] | x[..., 1:3]
 x[None] | x.T | x.reshape(-1) | x.reshape(6, 4) | x.flatten(0) | x.unsqueeze(1) | x.permute(1, 0) | x.transpose(0, 1)
 x.sum() | x.sum(0) | x.mean(-1) | x.sum(-1, keepdim=True) | x.chunk(2, -1)[1] | x.unbind(0)[2] | x.split(2, 1)[0]
