@@ -26,6 +26,7 @@ __all__ = [
     "family",
     "is_settled",
     "link",
+    "link_lazily",
     "link_ordinary",
     "link_results",
     "shares_memory",
@@ -66,6 +67,17 @@ def link(view: DecomposedTensor, source: DecomposedTensor) -> None:
     views = _enter(view, source)
     views.lazy |= lazy
     views.loose |= not (_is_like(view.residual, source.residual, source.value) and (lazy or _has_like(view, source)))
+
+
+def link_lazily(view: DecomposedTensor, source: DecomposedTensor) -> None:
+    """The same of a view of what has no components yet, nor has it: those that are made of it lie elsewhere."""
+    views = source.views
+    if views is None or view.views is not None or len(views) >= views.limit:
+        views = _enter(view, source)
+    else:
+        view.views = views
+        views.append(ref(view))
+    views.lazy = views.loose = True
 
 
 def _enter(view: DecomposedTensor, source: DecomposedTensor) -> Views:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from npdec._torch.tracing import refuse_contexts, tracing
 
-__all__ = ["Settings", "conditions_are_frozen", "current", "settings"]
+__all__ = ["USUAL", "Settings", "conditions_are_frozen", "current", "settings"]
 
 
 class Settings(NamedTuple):
@@ -24,8 +24,8 @@ class Settings(NamedTuple):
     frozen_conditions: bool = False
 
 
-_DEFAULT = Settings()
-current: ContextVar[Settings] = ContextVar("npdec.rule", default=_DEFAULT)
+USUAL = Settings()
+current: ContextVar[Settings] = ContextVar("npdec.rule", default=USUAL)
 
 
 def settings(operation: str) -> Settings:
@@ -33,7 +33,7 @@ def settings(operation: str) -> Settings:
     operation, where a context is entered)."""
     if tracing():
         refuse_contexts(operation)
-        return _DEFAULT
+        return USUAL
     return current.get()
 
 

@@ -15,15 +15,19 @@ from npdec._decomposed.aliasing import link
 from npdec._decomposed.axes import narrowed, row_by_row
 from npdec._decomposed.reverse_graph import by_vjp, stand_in, uses_vjp, with_vjp
 from npdec._decomposed.tensor import DecomposedTensor
+from npdec._law import secant_at_once
 from npdec._law.ordinary_slopes import ordinary_slope
+from npdec._law.secant import derivative, quick_slope
 
 __all__ = [
-    "convolution", "derived", "is_ordinary", "layer", "made_of", "of_one", "on_graph", "on_graph_of", "pointwise",
+    "averaged", "convolution", "derived", "finished", "is_ordinary", "layer", "made_of", "of_one", "on_graph",
+    "on_graph_of", "pointwise",
 ]  # fmt: skip
 
 Function = Callable[..., Any]
 _as_subclass = torch.Tensor.as_subclass
 _OPTIONS = frozenset({int, tuple, list, str})  # strides and their like
+_OF_WINDOWS = frozenset({*_OPTIONS, bool, type(None)})
 _FEW = 2**18  # elements, up to which torch has computed a product before Python has made a node for one that is not
 
 
@@ -109,7 +113,7 @@ def layer(func: Function, x: DecomposedTensor, weight: torch.Tensor, bias: torch
 
 def convolution(func: Function, args: Sequence[Any]) -> Any:
     """Of a batch, with a constant weight and bias."""
-    if not 2 <= len(args) <= 7 or not is_ordinary(args[0]):
+    if not 2 <= len(args) <= 8 or not is_ordinary(args[0]):
         return NotImplemented
     x, weight, *rest = args
     bias = rest[0] if rest else None
@@ -120,6 +124,15 @@ def convolution(func: Function, args: Sequence[Any]) -> Any:
         return NotImplemented
     carrier = func(on_graph_of(x), *given)
     return on_graph(carrier.detach(), row_by_row(lambda row: func(row, *given), x.residual, 1), carrier, x)
+
+
+def averaged(func: Function, args: Sequence[Any]) -> Any:
+    """Means of windows of the last axes of a batch."""
+    x, *rest = args
+    if not is_ordinary(x) or x.value.ndim < 3 or not all(type(item) in _OF_WINDOWS for item in rest):
+        return NotImplemented
+    carrier = func(on_graph_of(x), *rest)
+    return on_graph(carrier.detach(), row_by_row(lambda row: func(row, *rest), x.residual, 1), carrier, x)
 
 
 def _is_constant(t: Any, like: DecomposedTensor) -> bool:
@@ -139,6 +152,34 @@ def of_one(x: DecomposedTensor, value: torch.Tensor, residual: torch.Tensor, fro
     made = made_of(value, residual, front(x.components), x)
     link(made, x)
     return made
+
+
+def finished(
+    func: Function,
+    rest: tuple[Any, ...],
+    options: dict[str, Any],
+    traits: int,
+    x: torch.Tensor,
+    r: torch.Tensor,
+    fx: torch.Tensor,
+    fr: torch.Tensor,
+    slope: torch.Tensor,
+    found: tuple[int, float, float, float, bool],
+) -> torch.Tensor | None:
+    """The slopes that C has found, where some are between close numbers; None where something is to be said of them.
+    Of residuals there may be one row."""
+
+    def f(u: torch.Tensor) -> torch.Tensor:
+        made: torch.Tensor = func(u, *rest, **options)
+        return made
+
+    ends = r.expand(x.shape), fr.expand(x.shape)
+    made = secant_at_once.finished(f, func, traits, x, ends[0], fx, ends[1], slope, found, derivative)
+    if made is None:  # of slopes of zero, among others
+        made = quick_slope(f, func, traits, x, ends[0], fx, ends[1], x - ends[0], None, ())
+    if made is None or made.steep or made.extreme is not None or made.singular is not None:
+        return None
+    return made.multiplier
 
 
 def pointwise(x: DecomposedTensor, slope: Function | None, traits: int, f: Function, *more: Any) -> Any:

@@ -24,7 +24,7 @@ from npdec._law.slope import Slope
 from npdec._native import calls
 from npdec._torch.interrupts import undisturbed
 
-__all__ = ["LONG", "secant_at_once"]
+__all__ = ["LONG", "finished", "secant_at_once"]
 
 LONG = 2.0**40  # steps, over which a slope may leave the exponent range
 _IN_PIECES, _COARSE = 1, 2  # as npdec/_native/slopes.c has them
@@ -52,8 +52,23 @@ def secant_at_once(
     pieces, coarse = traits & Trait.PIECEWISE_LINEAR, traits & Trait.COARSE
     slope = torch.empty_like(fx)
     found = calls.secants(x, r, fx, fr, slope, _IN_PIECES if pieces else _COARSE if coarse else 0, kept)
-    if found is None:
-        return None
+    return None if found is None else finished(f, function, traits, x, r, fx, fr, slope, found, derivative)
+
+
+def finished(
+    f: Callable[..., torch.Tensor],
+    function: object,
+    traits: int,
+    x: torch.Tensor,
+    r: torch.Tensor,
+    fx: torch.Tensor,
+    fr: torch.Tensor,
+    slope: torch.Tensor,
+    found: tuple[int, float, float, float, bool],
+    derivative: Callable[..., torch.Tensor],
+) -> Slope | None:
+    """The slope that C has `found`, and what it says of it, with those between close numbers put in."""
+    pieces, coarse = traits & Trait.PIECEWISE_LINEAR, traits & Trait.COARSE
     marked, most, least, longest, beyond = found
     if beyond or not most < math.inf or (pieces and not longest < LONG):
         return None

@@ -131,6 +131,9 @@ PyObject *
 added(const Form *form, PyObject *func, PyObject *const *args, Py_ssize_t count)
 {
     Beside call;
+    PyObject *found = reversed_added(func, args, count);
+    if (found != NULL || PyErr_Occurred())
+        return found;
     if (count == 2 && Py_IS_TYPE(args[0], given.type) && Py_IS_TYPE(args[1], given.type))
         return sum_of_two(form, func, args);
     if (!is_beside(args, count, &call))
@@ -157,7 +160,7 @@ scaled(const Form *form, PyObject *func, PyObject *const *args, Py_ssize_t count
 {
     Beside call;
     if (!is_beside(args, count, &call))
-        return NULL;
+        return reversed_scaled(func, args, count, 0);
     PyObject *made = NULL;
     if (call.has_number || is_moderate(call.constant, &call.at)) {
         made = call.has_number ? few_scaled(&call.x, call.number, 0)
@@ -175,7 +178,7 @@ divided(const Form *form, PyObject *func, PyObject *const *args, Py_ssize_t coun
 {
     Beside call;
     if (count != 2 || !Py_IS_TYPE(args[0], given.type) || !is_beside(args, count, &call))
-        return NULL;
+        return reversed_scaled(func, args, count, 1);
     PyObject *made = NULL;
     if (call.has_number ? fabs(call.number) >= 1 / given.steep : is_no_small_divisor(&call.at)) {
         made = call.has_number ? few_scaled(&call.x, call.number, 1) : NULL;

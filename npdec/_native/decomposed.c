@@ -16,8 +16,7 @@ static PyObject *usual; /* the attributes of an ordinary tensor, with None for i
 
 /* --- what is looked at -------------------------------------------------------------------------------------------- */
 
-/* Whether the value of a variable is another one than the usual. */
-static int
+int
 differs(PyObject *variable, PyObject *usual)
 {
     PyObject *found;
@@ -27,7 +26,7 @@ differs(PyObject *variable, PyObject *usual)
     return found != usual;
 }
 
-static int
+int
 is_on(PyObject *function)
 {
     PyObject *found = PyObject_CallNoArgs(function);

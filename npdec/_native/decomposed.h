@@ -20,7 +20,7 @@ extern struct given {
     Py_ssize_t many;                          /* so many components are no few */
     double steep;                             /* factors up to this size are moderate */
     PyObject *negatives;                      /* the set of functions that are the negative */
-    PyObject *link, *rows_of, *is_moderate, *residual_of, *narrowed, *matmul, *plan; /* functions */
+    PyObject *link, *rows_of, *is_moderate, *residual_of, *narrowed, *matmul, *plan, *empty_like, *link_lazily; /* functions */
 } given;
 
 /* An ordinary decomposed tensor: its parts, which are held, and where their elements lie. */
@@ -46,6 +46,9 @@ int are_alike(const Array *a, const Array *b); /* whether they have one shape */
 Py_ssize_t elements_in(const Array *array);
 int has_equal(const Array *array);            /* whether several elements are one in memory, by a stride of zero */
 
+int differs(PyObject *variable, PyObject *usual); /* whether a variable has another value than the usual one */
+int is_on(PyObject *function);                /* whether a function without arguments says True */
+PyObject *carrying(PyObject *value);          /* a tensor of the class over the memory of a value */
 int is_by_rows(const Array *array);           /* whether its elements follow each other */
 PyObject *carrying(PyObject *value);          /* a tensor of the class over the memory of a value */
 int set_parts(PyObject *made, PyObject *value, PyObject *residual, PyObject *components, PyObject *labels);
@@ -84,5 +87,15 @@ PyObject *few_sum(const Parts *x, const Parts *y, int traits);
 Answer each, of_one, cloned, contiguous, detached, joined, unless_same, unless_known;
 Answer added, scaled, divided;
 Answer matmul, layer;
+
+/* reverse.c: the same of tensors in reverse mode */
+PyObject *reversed_layer(PyObject *func, PyObject *const *args, Py_ssize_t count);
+PyObject *reversed_added(PyObject *func, PyObject *const *args, Py_ssize_t count);
+PyObject *reversed_scaled(PyObject *func, PyObject *const *args, Py_ssize_t count, int is_divided);
+PyObject *reversed_matmul(PyObject *func, PyObject *const *args, Py_ssize_t count);
+int is_finite(const Array *at);               /* whether it lies on the host by rows, and is of finite numbers */
+PyObject *reversed_each(PyObject *func, PyObject *const *args, int fresh);
+PyObject *reversed_joined(PyObject *func, PyObject *const *tensors, Py_ssize_t many, PyObject *axis);
+PyObject *reversed_of_one(const Form *form, PyObject *func, PyObject *const *args, Py_ssize_t count);
 
 #endif

@@ -1,6 +1,6 @@
 /* The forms of linear functions: of value, residual and components by the function itself, each once. They are those of
  * `npdec._law.ordinary_linear` and `npdec._law.ordinary`; NULL, without an error, leaves a call to these. */
-#include "decomposed.h"
+#include "reverse.h"
 
 static PyObject *
 call(PyObject *func, PyObject *first, PyObject *const *rest, Py_ssize_t count)
@@ -35,8 +35,10 @@ PyObject *
 each(const Form *form, PyObject *func, PyObject *const *args, Py_ssize_t count)
 {
     Parts x;
-    if (count != 1 || !parts_of(args[0], &x))
+    if (count != 1)
         return NULL;
+    if (!parts_of(args[0], &x))
+        return reversed_each(func, args, (form->traits & FRESH) || PySet_Contains(given.negatives, func) > 0);
     PyObject *made = PySet_Contains(given.negatives, func) > 0 ? few_negative(&x) : NULL;
     if (made == NULL && !PyErr_Occurred())
         made = of_parts(func, &x, NULL, 0, !(form->traits & FRESH));
@@ -48,8 +50,10 @@ PyObject *
 cloned(const Form *form, PyObject *func, PyObject *const *args, Py_ssize_t count)
 {
     Parts x;
-    if (count != 1 || !parts_of(args[0], &x))
+    if (count != 1)
         return NULL;
+    if (!parts_of(args[0], &x))
+        return reversed_each(func, args, 1);
     PyObject *made = few_copy_of(&x);
     if (made == NULL && !PyErr_Occurred())
         made = of_parts(func, &x, NULL, 0, 0);
@@ -341,9 +345,11 @@ of_one(const Form *form, PyObject *func, PyObject *const *args, Py_ssize_t count
     for (Py_ssize_t i = 1; i < count; i++)
         if (Py_IS_TYPE(args[i], given.type))
             return NULL;
-    if (count == 0 || count > MOST_GIVEN || ((form->traits & INDEXES) && (count != 2 || !is_simple(args[1])))
-        || !parts_of(args[0], &x))
+    if (count == 0 || count > MOST_GIVEN || ((form->traits & INDEXES) && (count != 2 || !is_simple(args[1]))))
         return NULL;
+    if (!parts_of(args[0], &x))
+        return (form->traits & INDEXES) && Py_IS_TYPE(args[1], arrays.tensor) ? NULL
+                                                                              : reversed_of_one(form, func, args, count);
     PyObject *const *rest = args + 1;
     PyObject *residual = NULL, *components = NULL, *value = call(func, x.value, rest, --count);
     if (value != NULL)
@@ -375,6 +381,11 @@ joined(const Form *form, PyObject *func, PyObject *const *args, Py_ssize_t count
         if (!parts_of(tensors[held], &parts[held]))
             break;
     int are_ordinary = held == many && many > 0;
+    if (held == 0 && many > 0 && is_in_reverse(tensors[0])) {
+        PyObject *axis = PyLong_FromLong(dim);
+        made = axis == NULL ? NULL : reversed_joined(func, tensors, many, axis);
+        Py_XDECREF(axis);
+    }
     for (Py_ssize_t i = 1; are_ordinary && i < many; i++)
         are_ordinary = parts[i].labels == parts[0].labels && parts[i].value_at.rank == parts[0].value_at.rank
                     && parts[i].value_at.bits == parts[0].value_at.bits;

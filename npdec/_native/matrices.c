@@ -48,7 +48,7 @@ matmul(const Form *form, PyObject *func, PyObject *const *args, Py_ssize_t count
     PyObject *made = NULL;
     int is_behind = count == 2 && !Py_IS_TYPE(args[0], given.type);
     if (count != 2 || !parts_of(args[is_behind], &x))
-        return NULL;
+        return reversed_matmul(func, args, count);
     PyObject *factor = args[!is_behind];
     int rank = x.value_at.rank;
     int is_batch = rank == 3 && !is_behind && !x.has_equal_rows;
@@ -82,7 +82,7 @@ layer(const Form *form, PyObject *func, PyObject *const *args, Py_ssize_t count)
     Array weight, bias;
     PyObject *made = NULL;
     if (count < 2 || count > 3 || !parts_of(args[0], &x))
-        return NULL;
+        return reversed_layer(func, args, count);
     int has_bias = count == 3 && args[2] != Py_None;
     if (x.value_at.rank >= 1 && x.value_at.rank <= 2 && is_plain(args[1], &x, &weight) && weight.rank == 2
         && (!has_bias || is_plain(args[2], &x, &bias)) && is_moderate(args[1], &weight)) {

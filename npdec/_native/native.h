@@ -306,7 +306,16 @@ extern PyType_Spec elements_spec;
 PyObject *secants(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *places_of_nan(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *ends_at(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *sums(PyObject *module, PyObject *tensor);
+PyObject *set_kept(PyObject *module, PyObject *kept);
 PyObject *put_secants(PyObject *module, PyObject *const *args, Py_ssize_t count);
+
+/* soft.c */
+PyObject *soft_length(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *soft_means(PyObject *module, PyObject *const *args, Py_ssize_t count);
+
+/* reverse.c */
+PyObject *attach_reverse(PyObject *module, PyObject *args);
 
 /* normal.c */
 PyObject *normal_rows(PyObject *module, PyObject *const *args, Py_ssize_t count);

@@ -1,6 +1,7 @@
 /* Secant slopes (f(x) − f(r)) / (x − r) of many elements in one pass over memory, and where they have lost digits. What
  * is to be done there is Python's (npdec/_law/secant_at_once.py). All is arithmetic that is the same on every
  * processor. */
+#include "slopes.h"
 #include "tensors.h"
 #include <math.h>
 #include <string.h>
@@ -94,25 +95,35 @@ typedef struct {
 SECANTS(float, int32_t, 1.17549435e-38f)
 SECANTS(double, int64_t, 2.2250738585072014e-308)
 
-/* secants(x, r, f(x), f(r), to, flags, kept): (how many are marked, largest and least magnitude of the others, longest
- * step, whether numbers leave the range), or None where they do not lie one after the other. Those at the residual may
- * be one row for all. */
-PyObject *
-secants(PyObject *module, PyObject *const *args, Py_ssize_t count)
+/* Whether r has the last axes of x, and those before them are of length one. */
+static int
+is_row_of(const Array *r, const Array *x)
+{
+    int axis = r->rank - 1, skipped = x->rank - r->rank;
+    if (skipped < 0)
+        return 0;
+    while (axis >= 0 && r->shape[axis] == x->shape[axis + skipped])
+        axis--;
+    while (axis >= 0 && r->shape[axis] == 1)
+        axis--;
+    return axis < 0;
+}
+
+static double usual_kept; /* fx fr over (fx − fr)², from which on digits are lost: Python's */
+
+static int
+put_slopes(PyObject *const *args, long flags, double kept, Secants *said)
 {
     Array x, r, fx, fr, to;
-    if (count != 7 || !plain_array(args[0], &x) || !plain_array(args[1], &r) || !plain_array(args[2], &fx)
+    if (!plain_array(args[0], &x) || !plain_array(args[1], &r) || !plain_array(args[2], &fx)
         || !plain_array(args[3], &fr) || !plain_array(args[4], &to) || is_seen_by_torch())
-        return or_none(left_to_python());
-    Py_ssize_t size = size_of(&x), row = period_of(&r);
+        return 0;
+    Py_ssize_t size = size_of(&x), row = period_of(&r), lows = size_of(&r);
     if (x.bits != r.bits || x.bits != fx.bits || x.bits != fr.bits || x.bits != to.bits || size == 0
-        || period_of(&x) != size || period_of(&fx) != size || period_of(&to) != size || size_of(&r) != size
-        || size_of(&fx) != size || size_of(&fr) != size || size_of(&to) != size || row <= 0 || period_of(&fr) != row)
-        Py_RETURN_NONE;
-    long flags = PyLong_AsLong(args[5]);
-    double kept = PyFloat_AsDouble(args[6]);
-    if (PyErr_Occurred())
-        return NULL;
+        || period_of(&x) != size || period_of(&fx) != size || period_of(&to) != size || (lows != size && !is_row_of(&r, &x))
+        || size_of(&fx) != size || size_of(&fr) != lows || size_of(&to) != size || row <= 0 || size % row
+        || period_of(&fr) != row)
+        return 0;
     Py_ssize_t itemsize = x.bits / 8;
     const char *low = r.elements, *low_of = fr.elements;
     char *rows = NULL;
@@ -120,7 +131,7 @@ secants(PyObject *module, PyObject *const *args, Py_ssize_t count)
         Py_ssize_t copies = BLOCK / row, bytes = row * itemsize;
         rows = PyMem_Malloc(2 * copies * bytes);
         if (rows == NULL)
-            return PyErr_NoMemory();
+            return PyErr_NoMemory(), 0;
         for (Py_ssize_t i = 0; i < copies; i++) {
             memcpy(rows + i * bytes, low, bytes);
             memcpy(rows + (copies + i) * bytes, low_of, bytes);
@@ -148,9 +159,66 @@ secants(PyObject *module, PyObject *const *args, Py_ssize_t count)
     Py_END_ALLOW_THREADS
     PyMem_Free(rows);
     double (*as_number)(int64_t) = itemsize == 4 ? bits_as_float : bits_as_double;
-    return Py_BuildValue("ndddO", found.marked, as_number(found.most),
-                         found.marked == size ? INFINITY : as_number(found.least), as_number(found.longest),
-                         found.is_beyond ? Py_True : Py_False);
+    said->marked = found.marked;
+    said->most = as_number(found.most);
+    said->least = found.marked == size ? INFINITY : as_number(found.least);
+    said->longest = as_number(found.longest);
+    said->is_beyond = found.is_beyond;
+    return 1;
+}
+
+PyObject *
+secants_said(const Secants *found)
+{
+    return Py_BuildValue("ndddO", found->marked, found->most, found->least, found->longest,
+                         found->is_beyond ? Py_True : Py_False);
+}
+
+int
+secants_of(PyObject *x, PyObject *r, PyObject *fx, PyObject *fr, PyObject *to, int flags, Secants *found)
+{
+    PyObject *const args[5] = {x, r, fx, fr, to};
+    return put_slopes(args, flags, usual_kept, found);
+}
+
+/* set_kept(kept): what `secants_of` takes for it. */
+PyObject *
+set_kept(PyObject *module, PyObject *kept)
+{
+    usual_kept = PyFloat_AsDouble(kept);
+    return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
+}
+
+/* secants(x, r, f(x), f(r), to, flags, kept): (how many are marked, largest and least magnitude of the others, longest
+ * step, whether numbers leave the range), or None where they do not lie one after the other. Those at the residual may
+ * be one row for all. */
+PyObject *
+secants(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    Secants found;
+    long flags = count == 7 ? PyLong_AsLong(args[5]) : 0;
+    double kept = count == 7 ? PyFloat_AsDouble(args[6]) : 0;
+    if (PyErr_Occurred())
+        return NULL;
+    if (count != 7 || !put_slopes(args, flags, kept, &found))
+        return or_none(left_to_python());
+    return secants_said(&found);
+}
+
+/* sums(x): the sum of the magnitudes, and the sum, of real numbers that follow each other on the host; or None. */
+PyObject *
+sums(PyObject *module, PyObject *tensor)
+{
+    Array x;
+    double made = 0, total = 0;
+    if (!plain_array(tensor, &x) || period_of(&x) != size_of(&x) || is_seen_by_torch())
+        return or_none(left_to_python());
+    for (Py_ssize_t i = 0, size = size_of(&x); i < size; i++) {
+        double number = x.bits == 32 ? ((float *)x.elements)[i] : ((double *)x.elements)[i];
+        made += fabs(number);
+        total += number;
+    }
+    return Py_BuildValue("dd", made, total);
 }
 
 /* places_of_nan(x, to): the places of what is NaN, of which there are as many as `to`, whole numbers of 64 bits, takes;

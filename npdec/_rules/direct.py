@@ -14,19 +14,22 @@ from typing import Any
 import torch
 
 from npdec._core.tracebacks import met
-from npdec._decomposed import completeness
-from npdec._decomposed.aliasing import link_ordinary
+from npdec._decomposed import completeness, settings
+from npdec._decomposed.aliasing import link_lazily, link_ordinary
 from npdec._decomposed.axes import narrowed
 from npdec._decomposed.parts import Views
 from npdec._decomposed.registry import Row, functions, rows
+from npdec._decomposed.reverse_graph import derived_twice
 from npdec._decomposed.size_limits import MANY
 from npdec._decomposed.size_warnings import STEEP
 from npdec._decomposed.tensor import DecomposedTensor, dispatch
 from npdec._impl import _util
+from npdec._law import ordinary_reverse
 from npdec._law.create_graph import graph_wanted
-from npdec._law.ordinary import is_moderate, is_observed, is_ordinary, of_the_value, rows_of
+from npdec._law.ordinary import is_moderate, is_observed, is_ordinary, of_the_value, pointwise, rows_of
 from npdec._law.ordinary_linear import element, of_equal_rows
 from npdec._law.overrides_scope import current as watched
+from npdec._law.secant import KEPT
 from npdec._native import calls
 from npdec._rules.argument_names import follow, following
 from npdec._torch.interrupts import undisturbed
@@ -84,6 +87,9 @@ def _attach() -> None:
         DecomposedTensor, torch.nn.Parameter, rows, *slots, variables, told, MANY, STEEP, negatives, called
     )
     _util.in_memory = calls.tensor_of
+    calls.set_kept(KEPT)
+    own = ordinary_reverse.on_graph_of, link_lazily, ordinary_reverse.finished, torch.empty_like
+    calls.attach_reverse(pointwise, *own, derived_twice, settings.current, settings.USUAL)
     calls.attach_torch_function(vars(DecomposedTensor)["__torch_function__"].__func__, _answered)
 
 

@@ -10,7 +10,7 @@ from npdec._core.tags import Linear, Opaque
 from npdec._decomposed import batching_rules as batch
 from npdec._decomposed.axes import axes_named
 from npdec._decomposed.registry import Trait
-from npdec._law import ordinary_joined, ordinary_places
+from npdec._law import ordinary_joined, ordinary_places, ordinary_reverse
 from npdec._law.law import TaggedRule
 from npdec._rules.rule import rule
 
@@ -87,7 +87,10 @@ rule(torch.nn.functional.unfold)(_OF_THE_FIRST)
 _linear("reflection_pad1d reflection_pad2d reflection_pad3d replication_pad1d replication_pad2d replication_pad3d")
 
 # Means and interpolation of neighbours.
-_linear("avg_pool1d avg_pool2d avg_pool3d adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d")
+rule(
+    "avg_pool1d avg_pool2d avg_pool3d adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d",
+    short=ordinary_reverse.averaged,
+)(_OF_THE_FIRST)
 _linear("interpolate upsample affine_grid_generator upsample_nearest1d upsample_nearest2d upsample_nearest3d")
 _linear("_upsample_nearest_exact1d _upsample_nearest_exact2d _upsample_nearest_exact3d upsample_linear1d")
 _linear("upsample_bilinear2d upsample_trilinear3d upsample_bicubic2d _upsample_bilinear2d_aa _upsample_bicubic2d_aa")

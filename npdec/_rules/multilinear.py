@@ -67,7 +67,8 @@ def bilinear(input1: Multilinear, input2: Multilinear, weight: Multilinear, bias
 
 
 @rule("conv1d conv2d conv3d", traits=Trait.CONV, short=ordinary_reverse.convolution)
-@rule("convolution", F.conv_transpose1d, F.conv_transpose2d, F.conv_transpose3d)
+@rule("convolution")
+@rule(F.conv_transpose1d, F.conv_transpose2d, F.conv_transpose3d, short=ordinary_reverse.convolution)
 def convolution(
     input: Multilinear, weight: Multilinear, bias: Linear | None = None, *args: Any, **kwargs: Any
 ) -> Any: ...

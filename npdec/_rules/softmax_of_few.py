@@ -11,9 +11,11 @@ from typing import Any
 import torch
 
 from npdec._decomposed.settings import current as settings
+from npdec._decomposed.tensor import DecomposedTensor
 from npdec._law.ordinary import Form, built, is_ordinary
 from npdec._law.quadrature import tolerance
 from npdec._law.quadrature_nodes import gauss_legendre
+from npdec._rules.softmax_reverse import in_reverse
 from npdec._torch.functorch import is_transformed
 from npdec._torch.tracing import tracing
 
@@ -54,6 +56,8 @@ def of_rows(log: bool) -> Form:
         if not args:  # it is named
             return NotImplemented
         x = args[0]
+        if type(x) is DecomposedTensor and x.reverse:
+            return in_reverse(log, digits_of, func, args, options or {})
         dim = _axis(x, args, options or {}) if is_ordinary(x) else None
         if dim is None:
             return NotImplemented

@@ -5,6 +5,8 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable, Hashable, Sequence
+from itertools import repeat
+from operator import is_not
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -147,6 +149,21 @@ def attribute(
     tensor([12.,  6.])
     """
     refuse_trace("np.attribute", "compile the function that it attributes, np.attribute(torch.compile(f), x)")
+    said = (
+        baselines, argnums, method, mode, axis, groups, labels, steps, rtol, samples, seed, chunk_size, max_memory,
+        progress, at, hierarchy, absent, mesh,
+    )  # fmt: skip
+    if (
+        len(inputs) == 1
+        and order == 1
+        and batched is create_graph is paths
+        and not any(map(is_not, said, repeat(None)))
+    ):
+        from npdec.attribution._at_once import attributed as at_once
+
+        made = at_once(f, inputs[0], baseline, output) if paths is False else None
+        if made is not None:
+            return made
     method = ("path" if order == 2 else "local") if method is None else method
     _options.check(method, mode, order, locals())
     from npdec._law.create_graph import graph_wanted

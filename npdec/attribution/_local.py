@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import torch
@@ -15,18 +15,20 @@ from npdec._decomposed.axes import narrowed
 from npdec._decomposed.reverse_graph import freed, overwritten
 from npdec._decomposed.size_limits import HANDFUL
 from npdec._decomposed.size_warnings import STEEP
-from npdec._decomposed.tensor import DecomposedTensor, Labels, copy_of, is_broadcast
+from npdec._decomposed.tensor import DecomposedTensor, Labels, copy_of, dispatch, first_use, is_broadcast
 from npdec._impl import _util
 from npdec._law.all_components import with_chunk
 from npdec._law.named_rules import current_rule
+from npdec._native import calls
 from npdec.attribution._problem import Found, Problem, choose, plain
 from npdec.attribution._ranks import shared
 from npdec.exceptions import DecompositionWarning
 
-__all__ = ["Run", "forward", "reverse", "share"]
+__all__ = ["Run", "component_of", "forward", "look_at", "marked_in_reverse", "reverse", "share", "shares_of"]
 
 _ALL = ("all inputs",)
 _CHUNK = 64  # components in one pass, unless the caller says otherwise
+_LITTLE = 2**12  # elements, which are added up before torch has looked at them
 _ROUNDINGS = 64  # of numbers on the way to a result
 
 
@@ -89,14 +91,41 @@ def _taken(kept: tuple[torch.Tensor, torch.device]) -> torch.Tensor:
 
 def _run(problem: Problem) -> Run:
     changes = [value - residual for value, residual in zip(problem.values, problem.residuals, strict=True)]
-    carriers = [change.detach().requires_grad_() for change in changes]  # over their memory, which nobody writes
-    parts = zip(problem.values, problem.residuals, carriers, strict=True)
-    # The multipliers of one component are those of all, and where they need a graph, one component like others has it.
-    marked = [
-        DecomposedTensor(copy_of(v), _own(r), c.unsqueeze(0).clone(), _ALL, reverse=not problem.graph)
-        for v, r, c in parts
-    ]
+    marked, carriers = [], []
+    for value, residual, change in zip(problem.values, problem.residuals, changes, strict=True):
+        if problem.graph:
+            # The multipliers of one component are those of all; where they need a graph, it is a component like others.
+            carrier = change.detach().requires_grad_()  # over the memory of the change, which nobody writes
+            marked.append(DecomposedTensor(copy_of(value), _own(residual), carrier.unsqueeze(0).clone(), _ALL))
+        else:
+            made, carrier = marked_in_reverse(copy_of(value), _own(residual))
+            marked.append(made)
+        carriers.append(carrier)
     return Run(*choose(problem.call(marked), problem.output), carriers, changes)
+
+
+def marked_in_reverse(value: torch.Tensor, residual: torch.Tensor) -> tuple[DecomposedTensor, torch.Tensor]:
+    """An input in reverse mode, of parts that are its own, and what its component is linear in: the value itself, on a
+    graph. The component, which lies elsewhere, is made when it is asked for."""
+    if not dispatch.filled:
+        first_use.value()
+    leaf = value.detach().requires_grad_()
+    made: Any = value.as_subclass(DecomposedTensor)
+    made.value, made.residual, made.labels, made.on_graph = value, residual, _ALL, leaf
+    made.reverse, made.discrete, made.origin = True, False, None
+    return made, leaf
+
+
+def component_of(one: torch.Tensor) -> torch.Tensor | None:
+    """What the contributions to an output in reverse mode are the derivative of; None where there are none."""
+    if not isinstance(one, DecomposedTensor):
+        return None
+    known = vars(one)
+    if "components" not in known and "on_graph" in known:
+        found: torch.Tensor = known["on_graph"]
+        return found
+    made: torch.Tensor = one.components.squeeze(0)
+    return made
 
 
 def _differentiated(problem: Problem, run: Run, progress: Show) -> Found:
@@ -104,14 +133,14 @@ def _differentiated(problem: Problem, run: Run, progress: Show) -> Found:
     with Progress("attribute", len(run.chosen), progress) as bar:
         for i, one in enumerate(run.chosen):
             component = one.components.squeeze(0) if isinstance(one, DecomposedTensor) else torch.zeros_like(one)
-            shares = _shares(component, run.carriers, run.changes, i + 1 < len(run.chosen), problem.graph)
+            shares = shares_of(component, run.carriers, run.changes, i + 1 < len(run.chosen), problem.graph)
             rows.append(problem.collected(shares))
             moved.append(problem.kept(component))
             bar.advance()
     values = [problem.kept(plain(one)) for one in run.chosen]
     residuals = [problem.kept(one.residual if isinstance(one, DecomposedTensor) else one) for one in run.chosen]
     for value, residual, row, change in zip(values, residuals, rows, moved, strict=True):
-        _look_at(problem, run, value, residual, row, change)
+        look_at(run.changes, value, residual, row, change.item())
     if not run.several:
         return Found(values[0], residuals[0], rows[0])
     return Found(torch.stack(values), torch.stack(residuals), torch.stack(rows))
@@ -122,30 +151,31 @@ def _same(a: torch.Tensor, b: torch.Tensor) -> bool:
     return torch.equal(torch.nan_to_num(a), torch.nan_to_num(b))
 
 
-def _look_at(
-    problem: Problem,
-    run: Run,
+def look_at(
+    changes: Sequence[torch.Tensor],
     value: torch.Tensor,
     residual: torch.Tensor,
     row: torch.Tensor,
-    change: torch.Tensor,
+    moved: complex,
 ) -> None:
-    """Say what is to be said of the contributions (C,) to one number, by sums that mostly tell that nothing is: Python
-    compares them sooner than torch does."""
+    """Say what is to be said of the contributions to one number, by sums that mostly tell that nothing is: Python
+    compares them sooner than torch does. What they are the derivative of is `moved`."""
     row, most = row.detach(), _most(row.dtype)
-    if row.is_cpu and row.numel() <= HANDFUL and not row.is_complex():
-        numbers = row.tolist()
+    found = calls.sums(row) if calls is not None and row.numel() <= _LITTLE else None
+    if found is not None:
+        made, total = found
+    elif row.is_cpu and row.numel() <= HANDFUL and not row.is_complex():
+        numbers = row.reshape(-1).tolist()
         made, total = sum(map(abs, numbers)), sum(numbers)
     else:
         made, total = row.abs().sum().item(), row.sum().item()
     ends = (abs(value.item()), abs(residual.item()))
     more = ": mode='forward' shares out what is left, and names the operation"
-    if not made <= most * max(ends) and _warn_if_large(problem, value, residual, row, more):
+    if not made <= most * max(ends) and _warn_if_large(changes, value, residual, row.reshape(-1), more):
         return
-    moved = change.item()
     missed, gross = abs(moved - total), abs(moved) + made
     if math.isfinite(gross) and missed > max(0.01, torch.finfo(row.dtype).eps ** 0.5) * gross:
-        _warn_if_lost(run, missed, sum(ends))
+        _warn_if_lost(changes, missed, sum(ends))
 
 
 def _most(dtype: torch.dtype) -> float:
@@ -155,7 +185,7 @@ def _most(dtype: torch.dtype) -> float:
 
 @torch.no_grad()
 def _warn_if_large(
-    problem: Problem, value: torch.Tensor, residual: torch.Tensor, shares: torch.Tensor, more: str = ""
+    changes: Iterable[torch.Tensor], value: torch.Tensor, residual: torch.Tensor, shares: torch.Tensor, more: str = ""
 ) -> bool:
     """Warn of contributions, shape (*O, C) to numbers of shape O, that cancel to a millionth of what they are, or (in
     half precision) to their rounding errors: an operation that goes forward sees the components that cancel, and shares
@@ -165,8 +195,8 @@ def _warn_if_large(
     if bool((made <= most * torch.maximum(size, base)).all()):
         return False
     there = size + base
-    for v, r in zip(problem.values, problem.residuals, strict=True):
-        there = there + (v - r).abs().sum().to(there.device)
+    for change in changes:
+        there = there + change.abs().sum().to(there.device)
     if found := bool((torch.isfinite(there) & ~(made <= most * there)).any()):
         times = "a million" if most == STEEP else f"{most:.0f}"
         _util.warn(
@@ -178,13 +208,13 @@ def _warn_if_large(
 
 
 @torch.no_grad()
-def _warn_if_lost(run: Run, missed: float, size: float) -> None:
+def _warn_if_lost(changes: Sequence[torch.Tensor], missed: float, size: float) -> None:
     """Warn of contributions that miss more of the component, which they are the derivative of, than rounding does: what
     leaves the graph (in a pickle, to another process) comes back without it. The component is not the change of the
     value, in which there is the rounding of all that cancels; and what is not larger than the rounding of the inputs'
     changes, and of the value and residual, of this `size`, is nothing but such."""
-    eps = torch.finfo(run.changes[0].dtype).eps
-    if missed > eps * (sum(float(step.abs().double().sum()) for step in run.changes) + _ROUNDINGS * size):
+    eps = torch.finfo(changes[0].dtype).eps
+    if missed > eps * (sum(float(step.abs().double().sum()) for step in changes) + _ROUNDINGS * size):
         _util.warn(
             "attribute: contributions miss more than a hundredth of what the value changes by (.error): the function "
             "takes numbers off the graph of reverse mode, as pickles and other processes do: choose mode='forward'",
@@ -197,7 +227,7 @@ def _own(residual: torch.Tensor) -> torch.Tensor:
     return residual if is_broadcast(residual) else copy_of(residual)
 
 
-def _shares(
+def shares_of(
     component: torch.Tensor,
     carriers: Sequence[torch.Tensor],
     changes: Sequence[torch.Tensor],
@@ -209,7 +239,7 @@ def _shares(
         return [torch.zeros_like(change.real) for change in changes]
     if component.is_complex():
         real, imag = torch.view_as_real(component)
-        parts = _shares(real, carriers, changes, True, graph), _shares(imag, carriers, changes, retain, graph)
+        parts = shares_of(real, carriers, changes, True, graph), shares_of(imag, carriers, changes, retain, graph)
         return [torch.complex(re, im) for re, im in zip(*parts, strict=True)]
     slopes: Sequence[torch.Tensor | None] = torch.autograd.grad(
         component, carriers, retain_graph=retain or graph, create_graph=graph, allow_unused=True
@@ -253,7 +283,8 @@ def forward(problem: Problem, max_memory: int | None, progress: Show) -> Found:
         raise ValueError("attribute: the inputs have no elements")
     found = Found(value, residual, torch.cat(shares, -1))
     assert residual is not None
-    _warn_if_large(problem, value, residual, found.shares)
+    changes = (v - r for v, r in zip(problem.values, problem.residuals, strict=True))
+    _warn_if_large(changes, value, residual, found.shares)
     return found
 
 

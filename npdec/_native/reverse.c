@@ -1,0 +1,311 @@
+/* Tensors in reverse mode, whose one component stands for all inputs and is on a graph: their parts, and pointwise
+ * functions. What is done is said in npdec/_law/ordinary_reverse.py; what is left out is the time between the calls of
+ * torch. Linear functions are in reverse_linear.c, sums and products in reverse_pairs.c. */
+#include "reverse.h"
+#include "slopes.h"
+#include <math.h>
+
+static struct {
+    PyObject *on_graph_of, *finished, *derived_twice, *settings, *usual; /* functions, variables of contexts */
+    PyObject *on_graph, *row, *data;                                            /* names */
+} told;
+
+enum { IN_PIECES = 1 << 23, COARSE_FUNCTION = 1 << 24, POWER = 1 << 25 };
+#define FEW (1 << 18)       /* elements, up to which a product is sooner computed than a node made in Python */
+#define LONG 1099511627776. /* steps, over which a slope may leave the exponent range: as secant_at_once.py has it */
+
+void
+let_reversed_go(Reversed *x)
+{
+    Py_CLEAR(x->its);
+    Py_CLEAR(x->value);
+    Py_CLEAR(x->residual);
+    Py_CLEAR(x->on_graph);
+    Py_CLEAR(x->labels);
+}
+
+static int
+is_no_more_than_usual(PyObject *its, PyObject *name)
+{
+    PyObject *found = PyDict_GetItemWithError(its, name);
+    return found == NULL || found == Py_None;
+}
+
+/* Whether an attribute is a plain tensor that nobody differentiates, and where its elements lie. */
+static int
+part(PyObject *its, PyObject *name, PyObject **to, Array *at)
+{
+    *to = Py_XNewRef(PyDict_GetItemWithError(its, name));
+    return *to != NULL && Py_IS_TYPE(*to, arrays.tensor) && look_at_any(*to, at) && at->code == OF_FLOAT
+        && (at->bits == 64 || at->bits == 32) && !is_true_of(*to, names.requires_grad);
+}
+
+int
+is_in_reverse(PyObject *tensor)
+{
+    PyObject *its = Py_IS_TYPE(tensor, given.type) ? PyObject_GenericGetDict(tensor, NULL) : NULL;
+    int is = its != NULL && PyDict_GetItemWithError(its, names.reverse) == Py_True;
+    Py_XDECREF(its);
+    return is;
+}
+
+int
+has_components(PyObject *tensor)
+{
+    PyObject *its = Py_IS_TYPE(tensor, given.type) ? PyObject_GenericGetDict(tensor, NULL) : NULL;
+    int has = its != NULL && PyDict_GetItemWithError(its, names.components) != NULL;
+    Py_XDECREF(its);
+    return has;
+}
+
+int
+put_data(PyObject *carrier, PyObject *value)
+{
+    return PyObject_SetAttr(carrier, told.data, value);
+}
+
+int
+reversed_of(PyObject *tensor, Reversed *x)
+{
+    PyObject *its = Py_IS_TYPE(tensor, given.type) ? PyObject_GenericGetDict(tensor, NULL) : NULL;
+    *x = (Reversed){.of = tensor, .its = its};
+    if (its != NULL && PyDict_GetItemWithError(its, names.reverse) == Py_True && is_no_more_than_usual(its, names.kept)
+        && is_no_more_than_usual(its, names.origin) && part(its, names.value, &x->value, &x->value_at)
+        && part(its, names.residual, &x->residual, &x->residual_at) && are_alike(&x->value_at, &x->residual_at)
+        && x->value_at.bits == x->residual_at.bits && elements_in(&x->value_at) > 0 && is_on(asked.is_grad)
+        && !differs(told.derived_twice, Py_False)) {
+        x->labels = Py_XNewRef(PyDict_GetItemWithError(its, names.labels));
+        if (PyDict_GetItemWithError(its, names.components) == NULL)
+            x->on_graph = Py_XNewRef(PyDict_GetItemWithError(its, told.on_graph));
+        else /* whatever its dtype, which is looked at there */
+            x->on_graph = PyObject_CallOneArg(told.on_graph_of, tensor);
+        if (x->labels != NULL && x->on_graph != NULL && Py_IS_TYPE(x->on_graph, arrays.tensor))
+            return 1;
+    }
+    let_reversed_go(x);
+    return left_to_python(), 0;
+}
+
+PyObject *
+shape_of(const Array *at)
+{
+    PyObject *shape = PyTuple_New(at->rank);
+    for (int axis = 0; shape != NULL && axis < at->rank; axis++) {
+        PyObject *length = PyLong_FromSsize_t(at->shape[axis]);
+        if (length == NULL)
+            Py_CLEAR(shape);
+        else
+            PyTuple_SET_ITEM(shape, axis, length);
+    }
+    return shape;
+}
+
+/* What is known of equal rows is kept beside the residual. */
+PyObject *
+row_of(const Reversed *x, int axes)
+{
+    int is_equal = 0, is_inside = 1;
+    for (int axis = 0; axis < x->residual_at.rank; axis++)
+        if (x->residual_at.strides[axis] == 0) {
+            is_equal |= axis < axes;
+            is_inside &= axis < axes || x->residual_at.shape[axis] == 1;
+        }
+    if (!is_equal)
+        return Py_NewRef(x->residual);
+    PyObject *known = PyDict_GetItemWithError(x->its, told.row);
+    if (is_inside && known != NULL && PyTuple_CheckExact(known) && PyTuple_GET_SIZE(known) == 2
+        && PyTuple_GET_ITEM(known, 0) == x->residual)
+        return Py_NewRef(PyTuple_GET_ITEM(known, 1));
+    PyObject *number = PyLong_FromLong(axes);
+    PyObject *row = number == NULL ? NULL : PyObject_CallFunctionObjArgs(given.narrowed, x->residual, number, NULL);
+    Py_XDECREF(number);
+    return row;
+}
+
+PyObject *
+widened(PyObject *row, const Array *value)
+{
+    Array at;
+    if (row == NULL || (look_at_any(row, &at) && are_alike(&at, value)))
+        return row;
+    PyObject *shape = PyErr_Occurred() ? NULL : shape_of(value);
+    PyObject *made = shape == NULL ? NULL : PyObject_CallMethodOneArg(row, names.expand, shape);
+    Py_XDECREF(shape);
+    Py_DECREF(row);
+    return made;
+}
+
+PyObject *
+made_in_reverse(PyObject *value, PyObject *residual, PyObject *row, PyObject *on_graph, const Reversed *x)
+{
+    Array at, low;
+    PyObject *made = NULL, *its = NULL;
+    if (value != NULL && residual != NULL && on_graph != NULL && Py_IS_TYPE(value, arrays.tensor)
+        && look_at_any(value, &at) && look_at_any(residual, &low) && at.code == OF_FLOAT && at.bits == x->value_at.bits
+        && low.bits == at.bits && are_alike(&at, &low))
+        made = carrying(value);
+    if (made != NULL && (its = PyObject_GenericGetDict(made, NULL)) != NULL) {
+        PyObject *known = row == NULL || row == residual ? NULL : PyTuple_Pack(2, residual, row);
+        if (PyDict_SetItem(its, names.value, value) < 0 || PyDict_SetItem(its, names.residual, residual) < 0
+            || PyDict_SetItem(its, names.labels, x->labels) < 0 || PyDict_SetItem(its, told.on_graph, on_graph) < 0
+            || PyDict_SetItem(its, names.reverse, Py_True) < 0 || PyDict_SetItem(its, names.discrete, Py_False) < 0
+            || PyDict_SetItem(its, names.origin, Py_None) < 0
+            || (known != NULL && PyDict_SetItem(its, told.row, known) < 0))
+            Py_CLEAR(made);
+        Py_XDECREF(known);
+        Py_DECREF(its);
+    }
+    Py_XDECREF(value);
+    Py_XDECREF(residual);
+    Py_XDECREF(row);
+    Py_XDECREF(on_graph);
+    return made == NULL ? left_to_python() : made;
+}
+
+/* --- pointwise functions ------------------------------------------------------------------------------------------ */
+
+/* The function of a tensor, and of the numbers that stand behind the first of the arguments, or are given by name. */
+static PyObject *
+at(PyObject *func, PyObject *tensor, PyObject *const *args, Py_ssize_t count, PyObject *options)
+{
+    PyObject *its[MOST_GIVEN + 1] = {NULL, tensor};
+    for (Py_ssize_t i = 1; i < count; i++)
+        its[i + 1] = args[i];
+    return PyObject_VectorcallDict(func, its + 1, (size_t)count | PY_VECTORCALL_ARGUMENTS_OFFSET, options);
+}
+
+/* The slope by a closed form of the step and the values; NULL, without an error, where it leaves the range. */
+static PyObject *
+closed_slope(PyObject *closed, PyObject *value, PyObject *row, PyObject *fx, PyObject *low, double least)
+{
+    Array at;
+    PyObject *step = PyNumber_Subtract(value, row);
+    PyObject *slope = step == NULL ? NULL : PyObject_CallFunctionObjArgs(closed, step, fx, low, NULL);
+    int is_inside = slope != NULL && look_at_any(slope, &at) && is_on_host(&at) && is_by_rows(&at);
+    for (Py_ssize_t i = 0, size = is_inside ? elements_in(&at) : 0; i < size; i++) { /* NaN: no step */
+        double number = at.bits == 32 ? ((float *)at.elements)[i] : ((double *)at.elements)[i];
+        is_inside &= number > least && number < INFINITY;
+    }
+    if (slope != NULL && !is_inside)
+        Py_CLEAR(slope);
+    Py_XDECREF(step);
+    return slope;
+}
+
+/* pointwise(slope, traits, places, function of torch, arguments, options), of one decomposed tensor and numbers. */
+static PyObject *
+by_secants(PyObject *closed, long traits, PyObject *func, PyObject *const *args, Py_ssize_t count, PyObject *options)
+{
+    Reversed x;
+    PyObject *made = NULL, *low = NULL, *to = NULL, *slope = NULL, *carrier = NULL;
+    if (!reversed_of(args[0], &x))
+        return NULL;
+    double eps = x.value_at.bits == 32 ? 1.1920928955078125e-07 : 2.220446049250313e-16;
+    double tiny = x.value_at.bits == 32 ? 1.1754943508222875e-38 : 2.2250738585072014e-308;
+    Py_ssize_t size = elements_in(&x.value_at);
+    int can_be = size <= FEW && is_on_host(&x.value_at) && is_on_host(&x.residual_at);
+    PyObject *row = can_be ? row_of(&x, x.value_at.rank) : NULL;
+    PyObject *fx = row == NULL ? NULL : at(func, x.value, args, count, options);
+    if (fx != NULL)
+        low = at(func, row, args, count, options);
+    if (low != NULL && closed != Py_None)
+        slope = closed_slope(closed, x.value, row, fx, low, tiny / eps);
+    else if (low != NULL)
+        to = PyObject_CallOneArg(given.empty_like, fx);
+    if (to != NULL) {
+        Secants found;
+        double most = x.value_at.bits == 32 ? 1 / sqrt(eps) : given.steep; /* STEEPEST */
+        int pieces = (traits & IN_PIECES) != 0;
+        int is_done = secants_of(x.value, row, fx, low, to, pieces ? 1 : traits & COARSE_FUNCTION ? 2 : 0, &found);
+        if (is_done && found.marked == 0 && !found.is_beyond && found.most < INFINITY
+            && (pieces ? found.longest < LONG : tiny / eps <= found.least && found.most <= most))
+            slope = Py_NewRef(to);
+        else if (is_done && found.marked > 0 && !PyErr_Occurred()) {
+            PyObject *rest = PyTuple_New(count - 1), *said = secants_said(&found);
+            PyObject *named = options == NULL ? PyDict_New() : Py_NewRef(options);
+            for (Py_ssize_t i = 1; rest != NULL && i < count; i++)
+                PyTuple_SET_ITEM(rest, i - 1, Py_NewRef(args[i]));
+            PyObject *bits = PyLong_FromLong(traits);
+            if (rest != NULL && named != NULL && said != NULL && bits != NULL)
+                slope = PyObject_CallFunctionObjArgs(told.finished, func, rest, named, bits, x.value, row, fx, low, to,
+                                                     said, NULL);
+            Py_XDECREF(bits);
+            Py_XDECREF(said);
+            Py_XDECREF(rest);
+            Py_XDECREF(named);
+        }
+    }
+    if (slope == Py_None) /* which Python has looked at */
+        made = Py_NewRef(given.not_implemented);
+    else if (slope != NULL)
+        carrier = PyNumber_Multiply(x.on_graph, slope);
+    if (carrier != NULL && put_data(carrier, fx) == 0) {
+        PyObject *residual = widened(Py_NewRef(low), &x.value_at);
+        made = made_in_reverse(Py_NewRef(fx), residual, Py_NewRef(low), Py_NewRef(carrier), &x);
+    }
+    Py_XDECREF(carrier);
+    Py_XDECREF(slope);
+    Py_XDECREF(to);
+    Py_XDECREF(low);
+    Py_XDECREF(fx);
+    Py_XDECREF(row);
+    let_reversed_go(&x);
+    return made == NULL ? left_to_python() : made;
+}
+
+static int
+is_number(PyObject *item)
+{
+    return PyFloat_CheckExact(item) || PyLong_CheckExact(item) || PyBool_Check(item) || PyUnicode_CheckExact(item)
+        || item == Py_None;
+}
+
+static PyObject *
+call_pointwise(PyObject *function, PyObject *const *args, size_t nargsf, PyObject *keywords)
+{
+    Py_ssize_t many = PyVectorcall_NARGS(nargsf);
+    PyObject *options = many == 6 && args[5] != Py_None ? args[5] : NULL;
+    if ((many == 5 || many == 6) && keywords == NULL && PyTuple_CheckExact(args[4])
+        && (options == NULL || PyDict_CheckExact(options)) && PyLong_CheckExact(args[1]) && !is_traced()
+        && !is_followed_by_torch() && !differs(told.settings, told.usual)) {
+        PyObject *const *its = ((PyTupleObject *)args[4])->ob_item;
+        Py_ssize_t count = PyTuple_GET_SIZE(args[4]);
+        long traits = PyLong_AsLong(args[1]);
+        int can_be = count >= 1 && count <= MOST_GIVEN && !(traits & POWER);
+        for (Py_ssize_t i = 1; can_be && i < count; i++)
+            can_be = is_number(its[i]);
+        PyObject *name, *item;
+        for (Py_ssize_t at = 0; can_be && options != NULL && PyDict_Next(options, &at, &name, &item);)
+            can_be = is_number(item) && (item != Py_True || PyUnicode_CompareWithASCIIString(name, "inplace") != 0);
+        PyObject *made = can_be ? by_secants(args[0], traits, args[3], its, count, options) : NULL;
+        if (made == NULL)
+            left_to_python();
+        if (made != NULL || PyErr_Occurred())
+            return made;
+    }
+    return go_on(function, args, nargsf, keywords);
+}
+
+/* attach_reverse(pointwise, on_graph_of, link, finished, torch.empty_like, ContextVar of a second derivative, ContextVar
+ * of settings, the usual ones) */
+PyObject *
+attach_reverse(PyObject *module, PyObject *args)
+{
+    PyObject *pointwise, *functions[4], *variables[3];
+    if (!PyArg_ParseTuple(args, "OOOOOOOO:attach_reverse", &pointwise, &functions[0], &functions[1], &functions[2],
+                          &functions[3], &variables[0], &variables[1], &variables[2]))
+        return NULL;
+    told.on_graph_of = Py_NewRef(functions[0]);
+    given.link_lazily = Py_NewRef(functions[1]);
+    told.finished = Py_NewRef(functions[2]);
+    given.empty_like = Py_NewRef(functions[3]);
+    told.derived_twice = Py_NewRef(variables[0]);
+    told.settings = Py_NewRef(variables[1]);
+    told.usual = Py_NewRef(variables[2]);
+    told.on_graph = PyUnicode_InternFromString("on_graph");
+    told.row = PyUnicode_InternFromString("row");
+    told.data = PyUnicode_InternFromString("data");
+    if (told.on_graph == NULL || told.row == NULL || told.data == NULL || stand_before(pointwise, call_pointwise) < 0)
+        return NULL;
+    Py_RETURN_NONE;
+}

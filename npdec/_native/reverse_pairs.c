@@ -1,0 +1,294 @@
+/* Sums, products and quotients in reverse mode, of two tensors or of one and a constant: what is done is said in
+ * npdec/_law/reverse_pairs.py. What is on the graph is computed by torch's functions, so that gradients go back without
+ * Python: for a product a b by a times the midpoint of b, and the other way round. */
+#include "reverse.h"
+#include <math.h>
+
+#define MODERATE 16       /* how many times larger a constant may be than what it is added to */
+#define FEW (1 << 14)     /* elements, of which products are sooner computed for the graph than a node made in Python */
+#define LARGEST (1 << 18) /* the same of multiplications of matrices */
+
+/* What stands beside: a tensor in reverse mode, a number, or a constant tensor without a graph, which is held. */
+typedef struct {
+    int is_reversed;
+    Reversed x;
+    PyObject *constant;
+    Array at;
+} Side;
+
+static void
+let_side_go(Side *side)
+{
+    if (side->is_reversed)
+        let_reversed_go(&side->x);
+    Py_CLEAR(side->constant);
+}
+
+static int
+is_number(PyObject *item)
+{
+    return PyFloat_CheckExact(item) || PyLong_CheckExact(item);
+}
+
+static int
+side_of(PyObject *item, Side *side)
+{
+    *side = (Side){0};
+    if (Py_IS_TYPE(item, given.type))
+        return side->is_reversed = reversed_of(item, &side->x);
+    if (is_number(item)) {
+        side->constant = Py_NewRef(item);
+        return 1;
+    }
+    if (!(Py_IS_TYPE(item, arrays.tensor) || Py_IS_TYPE(item, given.parameter)) || !look_at_any(item, &side->at)
+        || is_true_by(item, words.is_inference))
+        return 0;
+    side->constant = is_true_of(item, names.requires_grad) ? PyObject_CallMethodNoArgs(item, names.detach)
+                                                           : Py_NewRef(item);
+    return side->constant != NULL;
+}
+
+typedef struct {
+    Side a, b;
+    const Reversed *like; /* one that is in reverse mode */
+    Array at;             /* where the value lies */
+} Pair;
+
+static void
+let_pair_go(Pair *pair)
+{
+    let_side_go(&pair->a);
+    let_side_go(&pair->b);
+}
+
+/* Two arguments, of which one at least is in reverse mode; 0, without an error, of others: nothing is held. */
+static int
+pair_of(PyObject *const *args, Py_ssize_t count, Pair *pair)
+{
+    *pair = (Pair){0};
+    if (count != 2 || !(is_in_reverse(args[0]) || is_in_reverse(args[1])))
+        return 0;
+    if (side_of(args[0], &pair->a) && side_of(args[1], &pair->b)) {
+        Side *a = &pair->a, *b = &pair->b;
+        pair->like = a->is_reversed ? &a->x : &b->x;
+        const Side *other = a->is_reversed ? b : a;
+        int bits = pair->like->value_at.bits;
+        int are_tensors = a->is_reversed && b->is_reversed;
+        int is_tensor = !other->is_reversed && !is_number(other->constant);
+        if (are_tensors ? a->x.labels == b->x.labels && b->x.value_at.bits == bits
+                        : !is_tensor || (other->at.code == OF_FLOAT && other->at.bits == bits))
+            return 1;
+    }
+    let_pair_go(pair);
+    return left_to_python(), 0;
+}
+
+static PyObject *
+of_two(PyObject *func, PyObject *a, PyObject *b)
+{
+    PyObject *args[3] = {NULL, a, b};
+    if (a == NULL || b == NULL)
+        return NULL;
+    return PyObject_Vectorcall(func, args + 1, 2 | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
+}
+
+static int
+has_shape(const Side *side, const Array *at)
+{
+    return !side->is_reversed || are_alike(&side->x.value_at, at);
+}
+
+/* The function at the residuals, of rows that are equal along the first axes of both once. */
+static PyObject *
+at_residuals(PyObject *func, const Pair *pair, int axes)
+{
+    PyObject *a = pair->a.is_reversed ? row_of(&pair->a.x, axes) : Py_NewRef(pair->a.constant);
+    PyObject *b = pair->b.is_reversed ? row_of(&pair->b.x, axes) : Py_NewRef(pair->b.constant);
+    PyObject *made = of_two(func, a, b);
+    Py_XDECREF(a);
+    Py_XDECREF(b);
+    return made;
+}
+
+/* The decomposed tensor of a value and what is on the graph, which are stolen. */
+static PyObject *
+finished(PyObject *func, PyObject *value, PyObject *carrier, const Pair *pair, int axes)
+{
+    PyObject *row = value == NULL || carrier == NULL ? NULL : at_residuals(func, pair, axes);
+    PyObject *residual = widened(Py_XNewRef(row), &pair->at);
+    return made_in_reverse(value, residual, row, carrier, pair->like);
+}
+
+/* By the function of what is on the graph, of which the result is linear. */
+static PyObject *
+linearly(PyObject *func, Pair *pair, int looks)
+{
+    PyObject *carrier = of_two(func, pair->a.is_reversed ? pair->a.x.on_graph : pair->a.constant,
+                               pair->b.is_reversed ? pair->b.x.on_graph : pair->b.constant);
+    PyObject *value = carrier == NULL ? NULL : PyObject_CallMethodNoArgs(carrier, names.detach);
+    if (value == NULL || !look_at_any(value, &pair->at) || !has_shape(&pair->a, &pair->at)
+        || !has_shape(&pair->b, &pair->at) || (looks && !is_finite(&pair->at))) {
+        Py_XDECREF(carrier);
+        Py_XDECREF(value);
+        return left_to_python();
+    }
+    return finished(func, value, carrier, pair, pair->at.rank);
+}
+
+/* The largest magnitude of elements on the host; NaN of others. */
+static double
+largest_of(const Array *at)
+{
+    double most = 0;
+    if (!is_on_host(at) || !is_by_rows(at))
+        return NAN;
+    for (Py_ssize_t i = 0, size = elements_in(at); i < size; i++)
+        most = fmax(most, fabs(at->bits == 32 ? ((float *)at->elements)[i] : ((double *)at->elements)[i]));
+    return most;
+}
+
+/* Whether a sum has no larger rounding errors than what is decomposed, whose contributions may be made of the sum then:
+ * where they are known, or are small beside a constant, they are Python's, which adds up those of the terms. */
+static int
+keeps_contributions(PyObject *const *args, const Pair *pair)
+{
+    if (has_components(args[0]) || has_components(args[1]))
+        return 0;
+    if (pair->a.is_reversed && pair->b.is_reversed)
+        return 1;
+    const Side *other = pair->a.is_reversed ? &pair->b : &pair->a;
+    double most = is_number(other->constant) ? fabs(PyFloat_AsDouble(other->constant)) : largest_of(&other->at);
+    return most <= MODERATE * largest_of(&pair->like->value_at) && !PyErr_Occurred();
+}
+
+PyObject *
+reversed_added(PyObject *func, PyObject *const *args, Py_ssize_t count)
+{
+    Pair pair;
+    if (!pair_of(args, count, &pair))
+        return NULL;
+    PyObject *made = keeps_contributions(args, &pair) ? linearly(func, &pair, 0) : NULL;
+    let_pair_go(&pair);
+    return made == NULL ? left_to_python() : made;
+}
+
+/* --- products ----------------------------------------------------------------------------------------------------- */
+
+int
+is_finite(const Array *at)
+{
+    if (!is_on_host(at) || !is_by_rows(at))
+        return 0;
+    double total = 0; /* NaN as soon as there is an infinity or NaN: without a branch */
+    for (Py_ssize_t i = 0, size = elements_in(at); i < size; i++)
+        total += 0 * (at->bits == 32 ? ((float *)at->elements)[i] : ((double *)at->elements)[i]);
+    return total == 0;
+}
+
+/* The middle of the path of a tensor, as new memory; NULL, without an error, where it does not lie on the host by rows,
+ * or is not finite. */
+static PyObject *
+middle_of(const Reversed *x)
+{
+    PyObject *row = row_of(x, x->value_at.rank);
+    PyObject *made = row == NULL ? NULL : PyObject_CallOneArg(given.empty_like, x->value);
+    Array low, at;
+    int is_done = made != NULL && look_at_any(row, &low) && look_at_any(made, &at) && is_on_host(&x->value_at)
+               && is_on_host(&low) && is_by_rows(&x->value_at) && is_by_rows(&low) && is_by_rows(&at)
+               && !is_true_by(x->value, words.is_neg) && !is_true_by(row, words.is_neg);
+    Py_ssize_t size = is_done ? elements_in(&at) : 0, lows = is_done ? elements_in(&low) : 1;
+    /* a row that stands for the first axes has the others */
+    int axis = low.rank - 1, last = x->value_at.rank - 1;
+    while (is_done && axis >= 0 && low.shape[axis] == x->value_at.shape[last])
+        axis--, last--;
+    for (; is_done && axis >= 0; axis--)
+        is_done = low.shape[axis] == 1;
+    if (is_done && at.bits == 32)
+        for (Py_ssize_t i = 0; i < size; i += lows)
+            for (Py_ssize_t j = 0; j < lows; j++)
+                ((float *)at.elements)[i + j] = ((float *)x->value_at.elements)[i + j] / 2
+                                              + ((float *)low.elements)[j] / 2;
+    else if (is_done)
+        for (Py_ssize_t i = 0; i < size; i += lows)
+            for (Py_ssize_t j = 0; j < lows; j++)
+                ((double *)at.elements)[i + j] = ((double *)x->value_at.elements)[i + j] / 2
+                                               + ((double *)low.elements)[j] / 2;
+    if (made != NULL && (!is_done || !is_finite(&at)))
+        Py_CLEAR(made);
+    Py_XDECREF(row);
+    return made;
+}
+
+/* a b, each on the graph times the other's midpoint. */
+static PyObject *
+by_middles(PyObject *func, Pair *pair, int axes)
+{
+    const Reversed *a = &pair->a.x, *b = &pair->b.x;
+    PyObject *at_a = middle_of(a), *at_b = at_a == NULL ? NULL : middle_of(b), *carrier = NULL, *value = NULL;
+    PyObject *first = at_b == NULL ? NULL : of_two(func, a->on_graph, at_b);
+    PyObject *second = first == NULL ? NULL : of_two(func, at_a, b->on_graph);
+    if (second != NULL)
+        carrier = PyNumber_Add(first, second);
+    if (carrier != NULL)
+        value = of_two(func, a->value, b->value);
+    if (value != NULL && (!look_at_any(value, &pair->at) || put_data(carrier, value) < 0))
+        Py_CLEAR(value);
+    Py_XDECREF(first);
+    Py_XDECREF(second);
+    Py_XDECREF(at_a);
+    Py_XDECREF(at_b);
+    return finished(func, value, carrier, pair, axes);
+}
+
+static int
+is_finite_number(PyObject *number)
+{
+    return PyLong_CheckExact(number) || isfinite(PyFloat_AsDouble(number));
+}
+
+/* A product, or a quotient by what is constant and not zero. */
+PyObject *
+reversed_scaled(PyObject *func, PyObject *const *args, Py_ssize_t count, int is_divided)
+{
+    Pair pair;
+    PyObject *made = NULL;
+    if (!pair_of(args, count, &pair))
+        return NULL;
+    if (pair.a.is_reversed && pair.b.is_reversed) {
+        const Array *a = &pair.a.x.value_at, *b = &pair.b.x.value_at;
+        if (!is_divided && elements_in(a) <= FEW && elements_in(b) <= FEW
+            && (are_alike(a, b) || elements_in(a) * elements_in(b) <= LARGEST))
+            made = by_middles(func, &pair, a->rank > b->rank ? a->rank : b->rank);
+    }
+    else {
+        PyObject *constant = pair.a.is_reversed ? pair.b.constant : pair.a.constant;
+        int is_known = has_components(args[0]) || has_components(args[1]); /* and is to stay what it is */
+        int can_be = !is_known;
+        if (can_be && is_number(constant))
+            can_be = is_finite_number(constant) && (!is_divided || PyObject_IsTrue(constant) > 0);
+        if (can_be && (!is_divided || pair.a.is_reversed))
+            made = linearly(func, &pair, !is_number(constant));
+    }
+    let_pair_go(&pair);
+    return made == NULL ? left_to_python() : made;
+}
+
+/* A product of two matrices, or of batches of these, that are small. */
+PyObject *
+reversed_matmul(PyObject *func, PyObject *const *args, Py_ssize_t count)
+{
+    Pair pair;
+    PyObject *made = NULL;
+    if (!pair_of(args, count, &pair))
+        return NULL;
+    if (pair.a.is_reversed && pair.b.is_reversed) {
+        const Array *a = &pair.a.x.value_at, *b = &pair.b.x.value_at;
+        int can_be = a->rank == b->rank && a->rank > 1 && a->shape[a->rank - 1] == b->shape[b->rank - 2];
+        for (int axis = 0; can_be && axis < a->rank - 2; axis++)
+            can_be = a->shape[axis] == b->shape[axis];
+        if (can_be && elements_in(a) * b->shape[b->rank - 1] <= LARGEST)
+            made = by_middles(func, &pair, a->rank - 2);
+    }
+    let_pair_go(&pair);
+    return made == NULL ? left_to_python() : made;
+}

@@ -1,0 +1,139 @@
+/* Softmax in reverse mode, of rows of few numbers: of each row the mean of p(t) = softmax(r + t (x − r)) along the path,
+ * and of its derivative diag(p) − p pᵀ, by nodes that Python has chosen (npdec/_rules/softmax_reverse.py). */
+#include "tensors.h"
+#include <math.h>
+
+#define LONGEST 64 /* numbers of a row */
+#define MOST_NODES 64
+
+/* Rows of x and of r, which has as many or a part of them, again and again; the number of them, or 0 where they do not
+ * lie one after the other. */
+static Py_ssize_t
+rows_of_two(PyObject *const *args, Array *x, Array *r, Py_ssize_t *period)
+{
+    if (!plain_array(args[0], x) || !plain_array(args[1], r) || x->rank < 1 || r->rank < 1 || x->bits != r->bits)
+        return 0;
+    Py_ssize_t n = x->shape[x->rank - 1], size = size_of(x);
+    *period = size_of(r);
+    if (n < 1 || n > LONGEST || size == 0 || *period == 0 || period_of(x) != size || period_of(r) != *period
+        || r->shape[r->rank - 1] != n || size % *period)
+        return 0;
+    int axis = r->rank - 1, skipped = x->rank - r->rank; /* it has the last axes of x */
+    while (skipped >= 0 && axis >= 0 && r->shape[axis] == x->shape[axis + skipped])
+        axis--;
+    while (axis >= 0 && r->shape[axis] == 1)
+        axis--;
+    return skipped < 0 || axis >= 0 ? 0 : size / n;
+}
+
+static inline double
+number_in(const Array *at, Py_ssize_t i)
+{
+    return at->bits == 32 ? ((float *)at->elements)[i] : ((double *)at->elements)[i];
+}
+
+/* soft_length(x, r): the largest range of the steps of a row; None where they are not finite, or do not lie so. */
+PyObject *
+soft_length(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    Array x, r;
+    Py_ssize_t period, rows = count == 2 ? rows_of_two(args, &x, &r, &period) : 0;
+    double longest = 0;
+    if (rows == 0 || is_seen_by_torch())
+        return or_none(left_to_python());
+    Py_ssize_t n = x.shape[x.rank - 1];
+    for (Py_ssize_t i = 0; i < rows; i++) {
+        double most = -INFINITY, least = INFINITY;
+        for (Py_ssize_t j = i * n; j < i * n + n; j++) {
+            double d = number_in(&x, j) - number_in(&r, j % period);
+            if (!isfinite(d))
+                Py_RETURN_NONE;
+            most = d > most ? d : most;
+            least = d < least ? d : least;
+        }
+        longest = most - least > longest ? most - least : longest;
+    }
+    return PyFloat_FromDouble(longest);
+}
+
+/* The nodes and weights of a rule, a list of pairs; their number, or 0. */
+static Py_ssize_t
+rule_of(PyObject *list, double *times, double *weights)
+{
+    Py_ssize_t nodes = PySequence_Check(list) ? PySequence_Size(list) : 0;
+    if (nodes < 1 || nodes > MOST_NODES)
+        return 0;
+    for (Py_ssize_t k = 0; k < nodes; k++) {
+        PyObject *pair = PySequence_GetItem(list, k);
+        int is_pair = pair != NULL && PyTuple_Check(pair) && PyTuple_GET_SIZE(pair) == 2;
+        times[k] = is_pair ? PyFloat_AsDouble(PyTuple_GET_ITEM(pair, 0)) : 0;
+        weights[k] = is_pair ? PyFloat_AsDouble(PyTuple_GET_ITEM(pair, 1)) : 0;
+        Py_XDECREF(pair);
+        if (!is_pair || PyErr_Occurred())
+            return 0;
+    }
+    return nodes;
+}
+
+/* soft_means(x, r, rule, to): puts the mean of p of each row, or, where `to` has one more axis, the matrix of its mean
+ * derivative, whose rows add up to zero; whether it was done. */
+PyObject *
+soft_means(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    Array x, r, to;
+    double times[MOST_NODES], weights[MOST_NODES], low[LONGEST], d[LONGEST], p[LONGEST], made[LONGEST * LONGEST];
+    Py_ssize_t period, rows = count == 4 ? rows_of_two(args, &x, &r, &period) : 0;
+    Py_ssize_t nodes = rows > 0 ? rule_of(args[2], times, weights) : 0;
+    if (nodes == 0 || !plain_array(args[3], &to) || to.bits != x.bits || is_seen_by_torch())
+        return left_to_python(), PyBool_FromLong(0);
+    Py_ssize_t n = x.shape[x.rank - 1], size = size_of(&to), length = size / rows;
+    if (period_of(&to) != size || (length != n && length != n * n) || size != rows * length)
+        return left_to_python(), PyBool_FromLong(0);
+    int is_matrix = to.rank == x.rank + 1;
+    if (length != (is_matrix ? n * n : n))
+        return left_to_python(), PyBool_FromLong(0);
+    Py_BEGIN_ALLOW_THREADS
+    for (Py_ssize_t i = 0; i < rows; i++) {
+        for (Py_ssize_t j = 0; j < n; j++) {
+            low[j] = number_in(&r, (i * n + j) % period);
+            d[j] = number_in(&x, i * n + j) - low[j];
+        }
+        for (Py_ssize_t j = 0; j < length; j++)
+            made[j] = 0;
+        for (Py_ssize_t k = 0; k < nodes; k++) {
+            double top = -INFINITY, sum = 0;
+            for (Py_ssize_t j = 0; j < n; j++) {
+                p[j] = low[j] + times[k] * d[j];
+                top = p[j] > top ? p[j] : top;
+            }
+            for (Py_ssize_t j = 0; j < n; j++)
+                sum += p[j] = exp(p[j] - top);
+            for (Py_ssize_t j = 0; j < n; j++)
+                p[j] /= sum;
+            if (!is_matrix)
+                for (Py_ssize_t j = 0; j < n; j++)
+                    made[j] += weights[k] * p[j];
+            else
+                for (Py_ssize_t j = 0; j < n; j++) {
+                    double factor = weights[k] * p[j];
+                    for (Py_ssize_t l = 0; l < n; l++)
+                        made[j * n + l] -= factor * p[l];
+                }
+        }
+        for (Py_ssize_t j = 0; is_matrix && j < n; j++) {
+            double sum = 0;
+            made[j * n + j] = 0;
+            for (Py_ssize_t l = 0; l < n; l++)
+                sum += made[j * n + l];
+            made[j * n + j] = -sum;
+        }
+        if (to.bits == 32)
+            for (Py_ssize_t j = 0; j < length; j++)
+                ((float *)to.elements)[i * length + j] = (float)made[j];
+        else
+            for (Py_ssize_t j = 0; j < length; j++)
+                ((double *)to.elements)[i * length + j] = made[j];
+    }
+    Py_END_ALLOW_THREADS
+    Py_RETURN_TRUE;
+}

@@ -1,0 +1,95 @@
+"""`np.attribute` as it is asked most: of one input, in reverse mode, with a number as the baseline and one output.
+
+What is done is what `npdec.attribution._local` does of a `Problem`; what is left out is reading what was not given,
+which takes longer than a small network does.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from npdec._array import wrap
+from npdec._core.base import ArrayBase
+from npdec._decomposed.reverse_graph import freed, overwritten
+from npdec._decomposed.size_limits import HANDFUL
+from npdec._decomposed.tensor import DecomposedTensor, carries, copy_of
+from npdec._law.create_graph import graph_wanted
+from npdec._torch.backward import gradient_of_number
+from npdec._torch.functorch import is_transformed
+from npdec._torch.interrupts import undisturbed
+from npdec.attribution._local import component_of, look_at, marked_in_reverse, shares_of
+from npdec.attribution._problem import choose
+from npdec.attribution._result import Attribution
+
+__all__ = ["attributed"]
+
+_REAL = (torch.float64, torch.float32)
+
+
+def attributed(f: Callable[..., Any], given: Any, baseline: Any, output: Any) -> Attribution[Any] | None:
+    """The attribution; None where it is to be found the general way, before `f` is called or after its state of random
+    numbers was put back."""
+    if type(output) not in (type(None), int, tuple) or type(baseline) not in (type(None), float, int):
+        return None
+    as_torch = type(given) is torch.Tensor
+    x: Any = given if as_torch else given._t if isinstance(given, ArrayBase) else None
+    if type(x) is not torch.Tensor or x.dtype not in _REAL or x.layout is not torch.strided or x.is_meta:
+        return None
+    if not x.numel() or not torch.is_grad_enabled() or torch.is_inference_mode_enabled() or is_transformed():
+        return None
+    if x.is_inference() or graph_wanted.get():
+        return None
+    start = 0.0 if baseline is None else float(baseline)
+    if not math.isfinite(start) or abs(start) > torch.finfo(x.dtype).max:
+        return None
+    return undisturbed(_attributed, f, x.detach(), start, output, as_torch)
+
+
+def _attributed(
+    f: Callable[..., Any], x: torch.Tensor, start: float, output: Any, as_torch: bool
+) -> Attribution[Any] | None:
+    row = x.new_full((1,) * (x.ndim - 1) + x.shape[-1:], start)
+    base = row.expand(x.shape)
+    if x.numel() <= HANDFUL and x.is_contiguous():
+        base = base.contiguous()
+    change = x - base
+    marked, leaf = marked_in_reverse(copy_of(x), base)
+    marked.row = base, row  # type: ignore[attr-defined]
+    state = torch.default_generator.get_state()
+    try:
+        (one,), _ = choose(f(marked if as_torch else wrap.wrap_array(marked)), output)
+        target = component_of(one)
+        shares = None if target is None else _shares(target, leaf, change)
+    except RuntimeError as error:
+        if not (freed(error) or overwritten(error)):
+            raise
+        torch.default_generator.set_state(state)
+        return None
+    if shares is None:
+        shares = torch.zeros_like(change)
+    if isinstance(one, DecomposedTensor):
+        value, residual = one.value.detach(), one.residual.detach()
+        moved = value.item() - residual.item() if "components" not in vars(one) else target.item()  # type: ignore[union-attr]
+    else:
+        value = residual = one.detach()
+        moved = 0.0
+    look_at((change,), value, residual, shares, moved)
+    ends = [end if carries(end.dtype) else end.to(shares.dtype) for end in (value, residual)]
+    missed = ends[0] - ends[1] - shares.sum()
+    if as_torch:
+        return Attribution(value, residual, shares, missed)
+    return Attribution(wrap.wrap(value), wrap.wrap(residual), wrap.wrap_array(shares), wrap.wrap(missed))
+
+
+def _shares(target: torch.Tensor, leaf: torch.Tensor, change: torch.Tensor) -> torch.Tensor | None:
+    """What each element of the change contributes; None of nothing."""
+    if not target.requires_grad:
+        return None
+    if target.is_complex():
+        return shares_of(target, [leaf], [change], False, False)[0]
+    slope = gradient_of_number(target, leaf)
+    return None if slope is None else slope * change

@@ -1,0 +1,139 @@
+"""Calls with tensors in reverse mode that C answers (`npdec/_native/reverse.c`) give what Python gives, within
+rounding: values, residuals, attributions; and what is written into the memory of their views is met."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+import npdec as np
+from native_cases import native
+
+# Of x, 4 by 6; constants w (6 by 6), b (6), c (4 by 6).
+CALLS = """
+F.linear(x, w) | F.linear(x, w, b) | F.linear(x, w.requires_grad_(), b) | F.linear(x[None], w) | F.linear(x.T, c.T)
+F.linear(F.relu(x), w) | F.linear(F.relu(F.linear(x, w)), w, b) | F.relu(x) | F.leaky_relu(x, 0.1) | F.gelu(x)
+F.gelu(x, approximate="tanh") | torch.tanh(x) | torch.sigmoid(x) | x.sigmoid() | F.silu(x) | F.elu(x, alpha=0.5)
+F.softplus(x, 2.0) | F.softshrink(x, 0.3) | F.hardtanh(x, -0.5, 0.5) | F.relu6(x) | F.mish(x) | F.relu(x * 0)
+F.gelu(x * 1e-9 + 0.3) | F.hardsigmoid(x)
+torch.tanh(x * 1e-9) | F.relu(x, inplace=True) | F.relu(x - x) | torch.sigmoid(x * 30) | x[:, 0] | x[0] | x[..., 1:3]
+x[None] | x.T | x.reshape(-1) | x.reshape(6, 4) | x.flatten(0) | x.unsqueeze(1) | x.permute(1, 0) | x.transpose(0, 1)
+x.sum() | x.sum(0) | x.mean(-1) | x.sum(-1, keepdim=True) | x.chunk(2, -1)[1] | x.unbind(0)[2] | x.split(2, 1)[0]
+-x | torch.neg(F.relu(x)) | x.clone() | F.relu(x).clone() | torch.cat([x, F.relu(x)]) | torch.stack([F.relu(x), x], 1)
+torch.cat([F.relu(x), c]) | x + x | x + F.relu(x) | x - F.relu(x) | F.relu(x) - c | c - F.relu(x) | 1 - torch.sigmoid(x)
+F.relu(x) + 3 | 2 - x | x + b | x + 1e9 | (x.sum() + 2.0**30) - 2.0**30 | x * 3 | 3 * x | x * c | x * b | x / 4 | x / c
+x * float("inf") | x / 0 | x * F.relu(x) | x * x | F.relu(x) * torch.tanh(x) | x * x.sum() | x * x.mean(-1, True)
+x[:, :1] * x | x @ x.T | F.relu(x) @ F.relu(x).T | (x[None] @ x.T[None])[0] | torch.bmm(x[None], F.relu(x).mT[None])
+torch.softmax(x, -1) | F.softmax(x, dim=1) | torch.log_softmax(x, 1) | F.log_softmax(x, dim=-1) | x.softmax(0)
+torch.softmax(x * 1e-6, -1) | torch.softmax(x * 40, -1) | torch.softmax(F.linear(x, w), -1) | torch.softmax(x[:, :1], 1)
+torch.softmax(x, -1, dtype=torch.float64) | F.avg_pool1d(x[None], 2) | F.avg_pool1d(x[None], 3, stride=1, padding=1)
+F.adaptive_avg_pool1d(x[None], 2) | F.conv_transpose1d(x[None], w[:4, :3, None]) | F.conv1d(x[None], w[:3, :4, None])
+F.conv_transpose1d(x[None], w[:4, :, None].expand(4, 6, 2), b, stride=2, output_padding=1) | x.double() | x.detach() * x
+"""
+CALLS = [text.strip() for line in CALLS.strip().splitlines() for text in line.split(" | ")]
+BASES: list[Any] = [None, 0.5, "rows", "all"]
+
+
+def _drawn(dtype: torch.dtype) -> dict[str, Any]:
+    drawn = torch.Generator().manual_seed(0)
+    shapes = {"x": (4, 6), "w": (6, 6), "b": (6,), "c": (4, 6)}
+    return {name: torch.randn(shape, generator=drawn, dtype=torch.float64).to(dtype) for name, shape in shapes.items()}
+
+
+def _found(f: Callable[[Any], Any], x: torch.Tensor, baseline: Any) -> Any:
+    try:
+        return np.attribute(f, x, baseline=baseline)
+    except Exception as error:
+        return type(error), str(error)
+
+
+def _in_python(f: Callable[[Any], Any], x: torch.Tensor, baseline: Any) -> Any:
+    before = sys.getprofile()
+    sys.setprofile(lambda *event: None)
+    try:
+        return _found(f, x, baseline)
+    finally:
+        sys.setprofile(before)
+
+
+@native
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
+def test_it_is_what_python_says(dtype: torch.dtype) -> None:
+    given = _drawn(dtype)
+    weights = torch.linspace(0.5, 1.5, 256, dtype=dtype)
+    for text in CALLS:
+        call = eval(f"lambda x, w, b, c: {text}", {"torch": torch, "F": F})
+
+        def f(x: Any, call: Any = call) -> Any:
+            made = call(x + 0, given["w"].clone(), given["b"], given["c"])
+            return (made.reshape(-1) * weights[: made.numel()]).sum()
+
+        for base in BASES:
+            baseline = {"rows": given["b"] / 4, "all": given["c"] / 2}.get(base, base)
+            own, other = _found(f, given["x"], baseline), _in_python(f, given["x"], baseline)
+            if not isinstance(own, np.attribution.Attribution):
+                assert own == other, text
+                continue
+            ends = torch.stack([other.value, other.residual, other.attribution.abs().max()]).nan_to_num(0, 0, 0)
+            size = float(ends.abs().sum())
+            close = {"rtol": 0, "atol": 64 * torch.finfo(dtype).eps * size, "equal_nan": True, "msg": f"{text}, {base}"}
+            torch.testing.assert_close(own.value, other.value, rtol=0, atol=0, equal_nan=True, msg=text)
+            torch.testing.assert_close(own.residual, other.residual, **close)
+            torch.testing.assert_close(own.attribution, other.attribution, **close)
+
+
+WRITES: dict[str, Callable[[Any], Any]] = {
+    "into a view of what was computed": lambda y: (y[:, 0].mul_(3), y)[1],
+    "into what a view looks at": lambda y: (y.T, y.mul_(2))[0],
+    "beside a view": lambda y: (y[1:], y[0].zero_())[0],
+    "into a view of a view": lambda y: (y.reshape(-1)[:3].add_(y[0, 3:].clone()), y)[1],
+    "into a part that was cut": lambda y: (y.split(3, 1)[1].mul_(y[0, 0].clone()), y)[1],
+    "a part over another": lambda y: (y[0].copy_(y[1]), y)[1],
+}
+
+
+@pytest.mark.parametrize("name", WRITES)
+@pytest.mark.parametrize("before", [lambda x, w: x + 0, F.linear, lambda x, w: torch.tanh(x)])
+def test_writes_meet_all_that_looks_at_the_memory(name: str, before: Callable[..., Any]) -> None:
+    """In reverse mode and forward the contributions are the same."""
+    given = _drawn(torch.float64)
+
+    def f(x: Any) -> Any:
+        made = WRITES[name](before(x, given["w"]))
+        return (made * torch.arange(1.0, made.numel() + 1, dtype=made.dtype).reshape(made.shape)).sum()
+
+    reverse, forward = np.attribute(f, given["x"]), np.attribute(f, given["x"], mode="forward")
+    torch.testing.assert_close(reverse.attribution, forward.attribution)
+    torch.testing.assert_close(reverse.residual, f(torch.zeros_like(given["x"])))
+
+
+def test_the_input_may_be_written_over() -> None:
+    x = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
+
+    def f(u: Any) -> Any:
+        v = u * u
+        u.mul_(2)
+        return (v + u).sum()
+
+    found = np.attribute(f, x)
+    torch.testing.assert_close(found.attribution, x * x + 2 * x)
+    assert x.tolist() == [[1.0, 2.0], [3.0, 4.0]]
+
+
+def test_contributions_beside_a_large_constant_are_those_of_the_terms() -> None:
+    x = torch.tensor([0.1, 0.2, 0.3], dtype=torch.float64)
+    seen: list[Any] = []
+
+    def f(u: Any) -> Any:
+        made = torch.relu(u) + 2.0**40
+        seen.append(made.components.detach().clone())
+        return made.sum()
+
+    np.attribute(f, x)
+    assert torch.equal(seen[0][0], x)
