@@ -20,7 +20,7 @@ import torch
 from npdec._decomposed import completeness, lazy_products, size_limits
 from npdec._decomposed.axes import narrowed
 from npdec._decomposed.broadcast_residuals import materialised_residual
-from npdec._decomposed.registry import Trait
+from npdec._decomposed.registry import Trait, rows
 from npdec._decomposed.settings import current as settings
 from npdec._decomposed.size_limits import HANDFUL
 from npdec._decomposed.size_warnings import STEEP
@@ -28,6 +28,7 @@ from npdec._decomposed.tensor import DecomposedTensor, Labels
 from npdec._law import ordinary_reverse
 from npdec._law.create_graph import graph_wanted
 from npdec._law.of_few import vector
+from npdec._law.on_demand import graph_on_demand
 from npdec._law.ordinary_slopes import ordinary_slope, slope_at_number, without_slope
 from npdec._law.overrides_scope import current as watched
 from npdec._native import calls
@@ -365,12 +366,18 @@ def pointwise(
             return NotImplemented
         return ordinary_reverse.pointwise(x, slope, traits, f, func, exponent, others)
     value, residual, components = x.value, x.residual, x.components
-    if torch.is_grad_enabled() and (value.requires_grad or residual.requires_grad or components.requires_grad):
+    graph = value.requires_grad or residual.requires_grad or components.requires_grad
+    graph = graph and torch.is_grad_enabled()
+    if graph and (others or func not in rows):
         return NotImplemented
-    found = ordinary_slope(slope, traits, f, value, residual, func, exponent, others)
+    ends = (value.detach(), residual.detach()) if graph else (value, residual)
+    found = ordinary_slope(slope, traits, f, *ends, func, exponent, others)
     if found is None:
         return NotImplemented
     fx, fr, slopes, _ = found
+    if graph:
+        passed = graph_on_demand(func, args, options or {}, components.detach() * slopes)
+        return built(f(value), f(residual), passed, x.labels)
     return built(fx, fr, components * slopes, x.labels)
 
 

@@ -7,73 +7,20 @@ asks for gradients. Value and residual have torch's own graph.
 
 from __future__ import annotations
 
-import contextvars
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 
-from npdec._decomposed.registry import Rule, rows
-from npdec._decomposed.tensor import DecomposedTensor, Labels
+from npdec._decomposed.registry import rows
+from npdec._decomposed.tensor import DecomposedTensor
+from npdec._law.on_demand import graph_on_demand
 from npdec._law.ordinary import built, is_ordinary, of_the_value
 from npdec._rules.argument_names import following
 
 __all__ = ["answer"]
 
 Function = Callable[..., Any]
-
-
-class _Again(NamedTuple):
-    """A call that makes the graph of its components: `places` are those of its arguments that are decomposed tensors,
-    whose parts are given anew, three of each, and then the tensors in other places or under names."""
-
-    rule: Rule
-    func: Function
-    args: Sequence[Any]
-    options: dict[str, Any]
-    places: Sequence[int]
-    others: Sequence[int | str]
-    labels: Sequence[Labels]
-    context: contextvars.Context
-
-    def __call__(self, tensors: Sequence[torch.Tensor]) -> torch.Tensor:
-        given, options = list(self.args), dict(self.options)
-        for number, (place, labels) in enumerate(zip(self.places, self.labels, strict=True)):
-            value, residual, components = tensors[3 * number : 3 * number + 3]
-            given[place] = DecomposedTensor(value, residual, components, labels)
-        for key, tensor in zip(self.others, tensors[3 * len(self.places) :], strict=True):
-            if isinstance(key, str):
-                options[key] = tensor
-            else:
-                given[key] = tensor
-        made: DecomposedTensor = self.context.copy().run(self.rule, self.func, given, options)
-        return made.components
-
-
-class _Components(torch.autograd.Function):
-    """Components that were computed without a graph, which is made when gradients go back."""
-
-    @staticmethod
-    def forward(ctx: Any, again: _Again, computed: list[torch.Tensor], *tensors: torch.Tensor) -> torch.Tensor:
-        ctx.again = again
-        ctx.save_for_backward(*tensors)
-        return computed.pop()
-
-    @staticmethod
-    def backward(ctx: Any, *grads: torch.Tensor) -> Any:
-        follows = torch.is_grad_enabled()  # gradients of gradients are wanted
-        asked = [i for i, wanted in enumerate(ctx.needs_input_grad[2:]) if wanted]
-        # One tensor may have been made of another: gradients are to end at each of them.
-        with torch.enable_grad():
-            tensors = [t.view_as(t) if follows else t.detach() for t in ctx.saved_tensors]
-            inputs = [tensors[i] if follows else tensors[i].requires_grad_() for i in asked]
-            made = ctx.again(tensors)
-        found: list[Any] = [None] * len(tensors)
-        if made.requires_grad:
-            back = torch.autograd.grad(made, inputs, grads, create_graph=follows, allow_unused=True)
-            for i, grad in zip(asked, back, strict=True):
-                found[i] = grad
-        return None, None, *found
 
 
 def _carries_graph(x: DecomposedTensor) -> bool:
@@ -112,12 +59,5 @@ def answer(func: Function, args: Sequence[Any], options: dict[str, Any]) -> Any:
     value, residual = ends
     if not torch.equal(residual, made.residual):  # of some functions it is something else
         return NotImplemented
-    rest: dict[int | str, Any] = {i: x for i, x in enumerate(args) if i not in places}
-    rest.update(options)
-    others = {place: x for place, x in rest.items() if isinstance(x, torch.Tensor) and x.requires_grad}
-    tensors = [part for x in given for part in (x.value, x.residual, x.components)] + list(others.values())
-    again = _Again(
-        row.rule, func, args, options, places, list(others), [x.labels for x in given], contextvars.copy_context()
-    )
-    components: Any = _Components.apply(again, [made.components], *tensors)
+    components = graph_on_demand(func, args, options, made.components)
     return built(value, residual, components, made.labels)

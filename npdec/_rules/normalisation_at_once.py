@@ -13,6 +13,7 @@ from npdec._decomposed.axes import narrowed, row_by_row
 from npdec._decomposed.settings import current as settings
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._law import ordinary, ordinary_reverse
+from npdec._law.on_demand import graph_on_demand
 from npdec._law.ordinary import FACTORS, has_elements
 from npdec._native import calls
 from npdec._rules.normalisation import deepest, flatness
@@ -42,7 +43,7 @@ def form(names: Sequence[str], rows_of: Callable[[torch.Tensor, dict[str, Any]],
         named = {**dict(zip(names, args)), **(options or {})}
         x: Any = named.pop("input", None)
         reverse = ordinary_reverse.is_ordinary(x)
-        if calls is None or not (reverse or _is_open(x)) or settings.get().frozen_normalisation:
+        if calls is None or not (reverse or ordinary.is_ordinary(x)) or settings.get().frozen_normalisation:
             return NotImplemented
         for name in ("weight", "bias"):
             constant: Any = named.get(name)
@@ -58,9 +59,12 @@ def form(names: Sequence[str], rows_of: Callable[[torch.Tensor, dict[str, Any]],
         if rows is None:
             return NotImplemented
         if not reverse:
-            components = _passed(x, rows, weight)
+            with torch.no_grad():
+                components = _passed(x, rows, weight)
             if components is None:
                 return NotImplemented
+            if torch.is_grad_enabled() and any(map(_follows, (x.value, x.residual, x.components, weight))):
+                components = graph_on_demand(func, args, options or {}, components)
             return ordinary.made_of(*_ends(func, x, rows, named), components, x)
         found = _back(x, rows, weight)
         return NotImplemented if found is None else ordinary_reverse.derived(x, *_ends(func, x, rows, named), *found)
@@ -68,12 +72,8 @@ def form(names: Sequence[str], rows_of: Callable[[torch.Tensor, dict[str, Any]],
     return short
 
 
-def _is_open(x: Any) -> bool:
-    """Whether a tensor has ordinary components, and nobody differentiates them."""
-    if not ordinary.is_ordinary(x):
-        return False
-    graph = x.value.requires_grad or x.residual.requires_grad or x.components.requires_grad
-    return not (graph and torch.is_grad_enabled())
+def _follows(t: torch.Tensor | None) -> bool:
+    return t is not None and t.requires_grad
 
 
 def _ends(func: Function, x: DecomposedTensor, rows: Rows, named: dict[str, Any]) -> tuple[torch.Tensor, torch.Tensor]:
