@@ -38,9 +38,10 @@ __all__ = [
     "each",
     "element",
     "like_another",
-    "of_equal_rows",
     "of_each",
+    "of_equal_rows",
     "of_one",
+    "to_host",
 ]
 
 Function = Callable[..., Any]
@@ -86,10 +87,29 @@ def detached(func: Function, args: Sequence[Any]) -> Any:
 
 
 def cast(func: Function, args: Sequence[Any], options: dict[str, Any] | None = None) -> Any:
-    """The method `to`, of a dtype."""
-    if options is None:
-        return _cast(args[0], args[1]) if len(args) == 2 else NotImplemented
-    return _cast(args[0], options["dtype"]) if len(args) == len(options) == 1 and "dtype" in options else NotImplemented
+    """The methods `to`, `type` and `type_as`, of a dtype, a device, or those of another tensor."""
+    if len(args) + len(options or ()) != 2 or not args:
+        return NotImplemented
+    (name, wanted), *_ = (options or {"": args[-1]}).items()
+    if name not in ("", "dtype", "device", "other"):
+        return NotImplemented
+    if isinstance(wanted, torch.dtype):
+        return _cast(args[0], wanted)
+    x, kind = args[0], type(wanted)
+    if type(x) is not DecomposedTensor:
+        return NotImplemented
+    if kind is torch.Tensor or kind is DecomposedTensor:
+        wanted = wanted if kind is torch.Tensor else wanted.value
+        return _cast(x, wanted.dtype) if wanted.device == x.value.device else NotImplemented
+    if (kind is str or kind is torch.device) and func is torch.Tensor.to and torch.device(wanted) == x.value.device:
+        return x
+    return NotImplemented
+
+
+def to_host(func: Function, args: Sequence[Any]) -> Any:
+    """The method `cpu`, of a tensor that is on the host."""
+    x = args[0] if len(args) == 1 else None
+    return x if type(x) is DecomposedTensor and x.value.is_cpu else NotImplemented
 
 
 def cast_to(dtype: torch.dtype) -> Form:

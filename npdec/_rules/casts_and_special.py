@@ -19,7 +19,7 @@ from npdec._impl.torch_special_impl import BESSEL, POLYNOMIALS, spherical_j0
 from npdec._law import law
 from npdec._law.ordinary import instead
 from npdec._law.ordinary_linear import cast as ordinary_cast
-from npdec._law.ordinary_linear import cast_to, clone, contiguous
+from npdec._law.ordinary_linear import cast_to, clone, contiguous, to_host
 from npdec._rules.by_formula import by_formula, own_numbers, pointwise, value_of
 from npdec._rules.conditions import cast
 from npdec._rules.matrix_rates import (
@@ -47,10 +47,12 @@ _CAST = Trait.ELEMENTWISE | Trait.EACH | Trait.CAST
 @rule("to", traits=_CAST, short=ordinary_cast, discrete=True)
 @rule("double", traits=_CAST, short=cast_to(torch.float64), discrete=True)
 @rule("float", traits=_CAST, short=cast_to(torch.float32), discrete=True)
-@rule("half bfloat16 type", traits=_CAST, discrete=True)
+@rule("type", traits=_CAST, short=ordinary_cast, discrete=True)
+@rule("half bfloat16", traits=_CAST, discrete=True)
+@rule("cpu", short=to_host, discrete=True)
 @rule("contiguous", traits=Trait.EACH | Trait.CAST, short=contiguous, discrete=True)
 @rule("clone", traits=Trait.ELEMENTWISE | Trait.EACH | Trait.FRESH, short=clone, discrete=True)
-@rule("cdouble cfloat chalf cpu cuda int long short char byte bool", discrete=True)
+@rule("cdouble cfloat chalf cuda int long short char byte bool", discrete=True)
 def _formatted(func: Function, x: Any, *rest: Any, **named: Any) -> Any:
     """Casts and copies: the layout in memory that is asked for is the value's."""
     given = tuple(map(value_of, rest))

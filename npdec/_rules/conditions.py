@@ -36,6 +36,7 @@ from npdec._law.discrete import (
 from npdec._law.jumps import stepped
 from npdec._law.ordinary_choices import compared
 from npdec._law.ordinary_closeness import close
+from npdec._law.ordinary_linear import cast as ordinary_cast
 from npdec._law.ordinary_linear import like_another
 from npdec._law.ordinary_logic import finiteness, folded, logic, negation
 from npdec._law.ordinary_steps import searched, stepwise
@@ -310,7 +311,7 @@ def _expand_as(func: Function, x: Any, other: Any) -> Any:
     return x.expand(value_of(other).shape)
 
 
-@rule("type_as", traits=Trait.EACH | Trait.CAST, discrete=True, delegates=True)
+@rule("type_as", traits=Trait.EACH | Trait.CAST, short=ordinary_cast, discrete=True, delegates=True)
 def _type_as(func: Function, x: Any, other: Any) -> Any:
     return x.to(value_of(other).dtype)
 
