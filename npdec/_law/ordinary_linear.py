@@ -91,7 +91,7 @@ def cast(func: Function, args: Sequence[Any], options: dict[str, Any] | None = N
     if len(args) + len(options or ()) != 2 or not args:
         return NotImplemented
     (name, wanted), *_ = (options or {"": args[-1]}).items()
-    if name not in ("", "dtype", "device", "other"):
+    if name not in ("", "dtype", "device"):
         return NotImplemented
     if isinstance(wanted, torch.dtype):
         return _cast(args[0], wanted)

@@ -12,7 +12,6 @@ WIDE = torch.zeros(2, dtype=torch.float64)
 SAME = [
     lambda x: x.cpu(),
     lambda x: x.to(PLAIN),
-    lambda x: x.to(other=PLAIN),
     lambda x: x.to("cpu"),
     lambda x: x.to(device=torch.device("cpu")),
     lambda x: x.to(torch.float32),
