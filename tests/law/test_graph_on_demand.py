@@ -8,6 +8,7 @@ import torch
 import torch.nn.functional as F
 
 import npdec as np
+from npdec._native import calls
 
 WEIGHT = torch.linspace(0.5, 2, 4, dtype=torch.float64).requires_grad_()
 FUNCTIONS = {
@@ -58,7 +59,8 @@ def _gradients(name, layers, twice):
 @pytest.mark.parametrize("twice", [False, True])
 def test_gradients_are_those_of_a_graph_made_at_once(layers, name, twice):
     made, grads = _gradients(name, layers, twice)
-    assert "_Components" in _names(made.components.grad_fn)
+    if calls is not None or "norm" not in name:  # layers by rows are C's
+        assert "_Components" in _names(made.components.grad_fn)
     with np.check_completeness():  # while somebody looks on, all goes the general way
         other, expected = _gradients(name, layers, twice)
     assert "_Components" not in _names(other.components.grad_fn)
