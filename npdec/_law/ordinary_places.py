@@ -9,7 +9,7 @@ import torch
 
 from npdec._law.ordinary import built, has_elements, is_ordinary
 
-__all__ = ["filled", "filled_at", "mask_scattered", "mask_selected", "scattered"]
+__all__ = ["added_at", "copied_to", "filled", "filled_at", "mask_scattered", "mask_selected", "put_over", "scattered"]
 
 Function = Callable[..., Any]
 _NUMBERS = (float, int)
@@ -57,16 +57,60 @@ def filled_at(func: Function, args: Sequence[Any]) -> Any:
     return built(value, residual, func(x.components, _behind(dim), index, 0), x.labels)
 
 
+def _are_elements(source: Any, x: Any) -> bool:
+    """Whether it is a plain tensor of the dtype, with as many axes."""
+    plain = type(source) is torch.Tensor and source.dtype is x.value.dtype and source.ndim == x.value.ndim
+    return plain and has_elements(source)
+
+
 def scattered(func: Function, args: Sequence[Any]) -> Any:
-    """scatter of a number."""
-    if len(args) != 4 or type(args[3]) not in _NUMBERS or not is_ordinary(args[0]):
+    """scatter of a number or of plain elements."""
+    if len(args) != 4 or not is_ordinary(args[0]):
         return NotImplemented
-    x, dim, index, number = args
+    x, dim, index, source = args
     if not _is_index(dim, index, x) or index.ndim != x.value.ndim:
         return NotImplemented
-    value, residual = func(x.value, dim, index, number), func(x.residual, dim, index, number)
+    if type(source) not in _NUMBERS and not _are_elements(source, x):
+        return NotImplemented
+    value, residual = func(x.value, dim, index, source), func(x.residual, dim, index, source)
     every = index.expand(len(x.labels), *index.shape)
     return built(value, residual, torch.scatter(x.components, _behind(dim), every, 0), x.labels)
+
+
+def copied_to(func: Function, args: Sequence[Any]) -> Any:
+    """index_copy of plain elements."""
+    if len(args) != 4 or not is_ordinary(args[0]):
+        return NotImplemented
+    x, dim, index, source = args
+    if not _is_index(dim, index, x) or index.ndim != 1 or not _are_elements(source, x):
+        return NotImplemented
+    value, residual = func(x.value, dim, index, source), func(x.residual, dim, index, source)
+    return built(value, residual, x.components.index_fill(_behind(dim), index, 0), x.labels)
+
+
+def added_at(func: Function, args: Sequence[Any]) -> Any:
+    """scatter_add and index_add of plain elements, which contribute nothing."""
+    if len(args) != 4 or not is_ordinary(args[0]):
+        return NotImplemented
+    x, dim, index, source = args
+    if not _is_index(dim, index, x) or not index.ndim or not _are_elements(source, x):
+        return NotImplemented
+    return built(
+        func(x.value, dim, index, source), func(x.residual, dim, index, source), x.components.clone(), x.labels
+    )
+
+
+def put_over(func: Function, args: Sequence[Any]) -> Any:
+    """slice_scatter and its like, of plain elements: the function itself says where these go."""
+    if len(args) < 2 or not is_ordinary(args[0]) or any(isinstance(item, torch.Tensor) for item in args[2:]):
+        return NotImplemented
+    x, source, *rest = args
+    if type(source) is not torch.Tensor or source.dtype is not x.value.dtype or not has_elements(source):
+        return NotImplemented
+    value, residual = func(x.value, source, *rest), func(x.residual, source, *rest)
+    nowhere = torch.zeros_like(x.value, dtype=torch.bool)
+    mask = func(nowhere, torch.ones_like(source, dtype=torch.bool), *rest)
+    return built(value, residual, x.components.masked_fill(mask, 0), x.labels)
 
 
 def mask_scattered(func: Function, args: Sequence[Any]) -> Any:

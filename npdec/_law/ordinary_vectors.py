@@ -20,7 +20,7 @@ from npdec._law.quadrature_nodes import gauss_legendre
 
 __all__ = [
     "direction", "greatest", "leading", "length_of_vector", "product_of_vector", "running_products",
-    "spread_of_number",
+    "spread",
 ]  # fmt: skip
 
 Function = Callable[..., Any]
@@ -208,12 +208,55 @@ def running_products(func: Function, args: Sequence[Any]) -> Any:
     return built(value, residual, torch.mm(x.components, matrix.T), x.labels)
 
 
-def spread_of_number(func: Function, args: Sequence[Any], options: dict[str, Any] | None = None) -> Any:
-    """The variance or standard deviation of one number, which is zero wherever that moves."""
+def spread(root: bool) -> Form:
+    """The form of the variance of all elements, or of its `root`, the standard deviation."""
+    return partial(_spread, root)
+
+
+def _spread(root: bool, func: Function, args: Sequence[Any], options: dict[str, Any] | None = None) -> Any:
+    named = dict(options or {})
+    found = _spread_of_number(args, named)
+    if found is not None:
+        return found
+    x, *rest = args
+    if rest and type(rest[0]) is bool:
+        named["correction"] = int(rest.pop(0))
+    dim = rest.pop(0) if rest else named.pop("dim", None)
+    unbiased = named.pop("unbiased", True)
+    freedom, keepdim = named.pop("correction", int(unbiased)), named.pop("keepdim", False)
+    if rest or named or keepdim or type(freedom) is not int or type(x) is not DecomposedTensor:
+        return NotImplemented
+    if dim is not None and not (x.value.ndim == 1 and dim in (0, -1, (0,), [0])):
+        return NotImplemented
+    left = x.value.numel() - freedom
+    if left <= 0:
+        return NotImplemented
+    function = torch.std if root else torch.var
+    return _of_vector(partial(_deviation if root else _squares, left), x, function, correction=freedom)
+
+
+def _centred(numbers: Numbers) -> list[float]:
+    mean = sum(numbers) / len(numbers)
+    return [u - mean for u in numbers]
+
+
+def _squares(left: int, x: Numbers, r: Numbers) -> list[float]:
+    """The mean gradient of a variance, a quadratic."""
+    return [(u + w) / left for u, w in zip(_centred(x), _centred(r), strict=True)]
+
+
+def _deviation(left: int, x: Numbers, r: Numbers) -> list[float] | None:
+    """That of its root: the gradient of equal numbers is that of their rounding, which does not add up to zero."""
+    found = direction(_centred(x), _centred(r))
+    return None if found is None else [u / math.sqrt(left) for u in _centred(found)]
+
+
+def _spread_of_number(args: Sequence[Any], options: dict[str, Any]) -> Any:
+    """The variance or standard deviation of one number, zero wherever that moves; None where it is not known."""
     number = number_in(args[0]) if len(args) == 1 and settings.get().rule == "affine" else None
     if number is None:
-        return NotImplemented
+        return None
     x, finite = args[0], math.isfinite(number[0]) and math.isfinite(number[1])
     if not finite or options != _OF_ALL:  # or nothing may be left to divide by
-        return NotImplemented
+        return None
     return number_of(0.0, 0.0, [0.0] * len(number[2]), x.labels, x.value.dtype)

@@ -36,7 +36,7 @@ from npdec._law.ordinary_arithmetic import quotient
 from npdec._law.ordinary_choices import larger
 from npdec._law.ordinary_linear import detached
 from npdec._law.ordinary_pieces import bounded, clamped, magnitude
-from npdec._law.ordinary_places import scattered
+from npdec._law.ordinary_places import added_at, scattered
 from npdec._law.ordinary_steps import stepwise_instead
 from npdec._law.ordinary_vectors import greatest
 from npdec._rules.rule import rule
@@ -348,7 +348,7 @@ def _scatter(
     return _SCATTERED(torch.scatter if reduce is None else torch.scatter_add, (x, dim, index, src), {})
 
 
-@rule("scatter_add", traits=Trait.ADD_AT, tags=_SCATTERED.tags, indices=(2, "index"))
+@rule("scatter_add", traits=Trait.ADD_AT, short=added_at, tags=_SCATTERED.tags, indices=(2, "index"))
 def _scatter_add(func: Function, x: Any, dim: int, index: Any, src: Any) -> Any:
     return _scatter(func, x, dim, index, src, reduce="add")
 

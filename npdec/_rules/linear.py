@@ -144,5 +144,5 @@ def index_put(input: Linear, indices: Opaque, values: Linear, accumulate: bool =
 def put(input: Linear, index: Opaque, source: Linear, accumulate: bool = False) -> Any: ...
 
 
-@rule("select_scatter slice_scatter diagonal_scatter", traits=Trait.MOVE)
+@rule("select_scatter slice_scatter diagonal_scatter", traits=Trait.MOVE, short=ordinary_places.put_over)
 def slice_scatter(input: Linear, src: Linear, *args: Any, **kwargs: Any) -> Any: ...

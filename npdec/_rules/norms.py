@@ -28,7 +28,8 @@ from npdec._impl.segments_impl import mean_direction, mean_jacobian, unit_segmen
 from npdec._law import law
 from npdec._law.discrete import as_numbers, with_numbers
 from npdec._law.mean_gradient import mean_gradients
-from npdec._law.ordinary_vectors import length_of_vector, spread_of_number
+from npdec._law.ordinary_vectors import length_of_vector
+from npdec._law.ordinary_vectors import spread as ordinary_spread
 from npdec._rules.by_formula import own_numbers
 from npdec._rules.rule import rule
 from npdec._torch.functorch import mapped
@@ -251,8 +252,8 @@ def _spread(root: bool) -> Function:
     return spread
 
 
-rule("var", short=spread_of_number)(_spread(False))
-rule("std", short=spread_of_number)(_spread(True))
+rule("var", short=ordinary_spread(root=False))(_spread(False))
+rule("std", short=ordinary_spread(root=True))(_spread(True))
 rule("var_mean")(_spread(False))
 rule("std_mean")(_spread(True))
 
