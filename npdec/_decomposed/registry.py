@@ -90,6 +90,7 @@ class Rule:
     delegates = False  # the functions that it calls are answered each by its own rule
     passes = False  # it is the function's own body
     opaque = False  # what it gives carries nothing
+    in_place: str | None = None  # the method that it is the rule of, which writes what another one gives
     writes = False  # into an argument, in another way than as a function written in place
     discrete = False  # it knows of decomposed booleans and integers
     inner: Any = None  # the rule within one that handles an argument `inplace`, or looks on

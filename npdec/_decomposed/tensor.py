@@ -111,8 +111,8 @@ class DecomposedTensor(torch.Tensor):
     labels: Labels
     reverse: bool
     discrete: bool  # whether value and residual are booleans or integers, of which the components are real
-    # Where alone the components are not zero, if that is known, or what they are to be made of.
-    kept: Components | None = None
+    kept: Components | None = None  # where alone they are not zero, if that is known, or what they are to be made of
+    row: tuple[torch.Tensor, torch.Tensor]  # in reverse mode perhaps: a residual, and one of the rows that it repeats
     origin: Any  # what it is known to be of another tensor (npdec._rules.rms_norm_pattern)
     writes: int = 0  # how often it was written to
     views: Views | None = None  # the decomposed tensors over the same memory

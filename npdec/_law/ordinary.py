@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import torch
 
 from npdec._decomposed import completeness, lazy_products, size_limits
-from npdec._decomposed.axes import narrowed
+from npdec._decomposed.axes import narrowed, once
 from npdec._decomposed.broadcast_residuals import materialised_residual
 from npdec._decomposed.registry import Trait, rows
 from npdec._decomposed.settings import current as settings
@@ -377,7 +377,7 @@ def pointwise(
     fx, fr, slopes, _ = found
     if graph:
         passed = graph_on_demand(func, args, options or {}, components.detach() * slopes)
-        return built(f(value), f(residual), passed, x.labels)
+        return built(f(value), once(residual, f), passed, x.labels)
     return built(fx, fr, components * slopes, x.labels)
 
 

@@ -12,7 +12,6 @@ from typing import Any
 import torch
 
 from npdec._decomposed import size_limits
-from npdec._decomposed.registry import functions
 from npdec._decomposed.settings import current as settings
 from npdec._decomposed.size_warnings import STEEP, has_few_digits
 from npdec._decomposed.tensor import DecomposedTensor, Labels, align, places_of, union
@@ -46,19 +45,11 @@ from npdec._law.ordinary_numbers import constant_beside, listed_sum, listed_tota
 from npdec._law.ordinary_pairs import Pair, is_constant, pair_of
 from npdec._law.ordinary_steps import condition_of, shared
 
-__all__ = ["chosen", "compared", "larger", "number_at_ends"]
+__all__ = ["chosen", "comparison", "larger", "number_at_ends"]
 
 Function = Callable[..., Any]
 _REAL = (torch.float64, torch.float32)
 _WHOLE = 2**53  # up to which integers are floats
-_ORDER = {
-    function: getattr(operator, name)
-    for name, names in (
-        ("eq", "eq __eq__"), ("ne", "ne not_equal __ne__"), ("lt", "lt less __lt__"), ("gt", "gt greater __gt__"),
-        ("le", "le less_equal __le__"), ("ge", "ge greater_equal __ge__"),
-    )
-    for function in functions(names)
-}  # fmt: skip
 _WITH_FEW_DIGITS = frozenset(filter(has_few_digits, (torch.float32, torch.float64)))
 
 
@@ -144,12 +135,17 @@ def _ends_of_few(pair: Pair, value: torch.Tensor) -> list[Numbers] | None:
     return all_listed((*pair.values, *pair.residuals), pair.components, value) if alike else None
 
 
-def compared(func: Function, args: Sequence[Any]) -> Any:
+def comparison(compare: Function) -> Form:
+    """The form of a comparison, which of numbers is one of Python's."""
+    return partial(_compared, compare)
+
+
+def _compared(compare: Function, func: Function, args: Sequence[Any]) -> Any:
     """A comparison: a step of the difference of the two sides, shared as `npdec._law.jumps` shares it."""
     here = settings.get()
     if here.frozen_conditions or here.rule == "none" or len(args) != 2:
         return NotImplemented
-    made = _compared_numbers(func, *args)
+    made = _compared_numbers(compare, *args)
     if made is not NotImplemented:
         return made
     pair = pair_of(args, apart=True)
@@ -185,7 +181,7 @@ def compared(func: Function, args: Sequence[Any]) -> Any:
     return NotImplemented if made is None else condition_of(value, residual, made, pair.labels)
 
 
-def _compared_numbers(func: Function, a: Any, b: Any) -> Any:
+def _compared_numbers(compare: Function, a: Any, b: Any) -> Any:
     """Of two numbers, or of one and a constant."""
     labels: Labels
     if type(a) is type(b) is DecomposedTensor:
@@ -208,9 +204,6 @@ def _compared_numbers(func: Function, a: Any, b: Any) -> Any:
         labels, step, like = one.labels, (x - number) - (r - number), one.value
         number = rounding_to(like.dtype)(number)  # as torch does
         x, y, r, s = (number, x, number, r) if swapped else (x, number, r, number)
-    compare = _ORDER.get(func)
-    if compare is None:
-        return NotImplemented
     value, residual = compare(x, y), compare(r, s)
     jump = value - residual
     if not jump:

@@ -4,6 +4,7 @@ functions that tell finite numbers from others."""
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -25,7 +26,7 @@ from npdec._law.ordinary import (
     number_in,
     number_of,
 )
-from npdec._law.ordinary_choices import compared
+from npdec._law.ordinary_choices import comparison
 from npdec._law.ordinary_numbers import sum_of_two
 from npdec._law.ordinary_steps import condition_of
 
@@ -33,6 +34,8 @@ __all__ = ["finiteness", "folded", "logic", "negation", "replaced"]
 
 Function = Callable[..., Any]
 _NUMBERS = frozenset({float, int, bool, type(None)})
+
+_DIFFERS = comparison(operator.ne)
 
 # What is passed on of one of two conditions, by the middle of the path of the other.
 _SHARES: dict[str, Function] = {
@@ -203,7 +206,7 @@ def _truth(x: Any) -> Any:
         return x != 0
     if type(x) is torch.Tensor and x.dtype is not torch.bool:
         return x != 0
-    return compared(torch.ne, (x, 0)) if is_ordinary(x) else x
+    return _DIFFERS(torch.ne, (x, 0)) if is_ordinary(x) else x
 
 
 def _made(func: Function, values: Any, residuals: Any, components: torch.Tensor, like: Any, labels: Any) -> Any:

@@ -254,4 +254,4 @@ for _name, _copied in _COPIES.items():
 for _name, _operators in _OPERATORS.items():
     rule(_operators, traits=_TRAITS.get(_name, 0), delegates=True)(_standing_for(_name))
 for _name, _operators in _IN_PLACE.items():
-    rule(_operators)(inplace.method(_name))
+    rule(_operators, short=inplace.short(_name))(inplace.method(_name))

@@ -8,6 +8,7 @@ made of such tensors (logic, counts, masks) is made of them as of the numbers 0 
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -21,6 +22,7 @@ from npdec._decomposed.kept_components import dtype_of_steps
 from npdec._decomposed.registry import Trait
 from npdec._decomposed.reverse_graph import no_graph
 from npdec._decomposed.settings import conditions_are_frozen
+from npdec._decomposed.size_warnings import warn_infinite
 from npdec._decomposed.tensor import DecomposedTensor, carries
 from npdec._impl.histogram_impl import counted
 from npdec._law.discrete import (
@@ -34,7 +36,7 @@ from npdec._law.discrete import (
     with_numbers,
 )
 from npdec._law.jumps import stepped
-from npdec._law.ordinary_choices import compared
+from npdec._law.ordinary_choices import comparison
 from npdec._law.ordinary_closeness import close
 from npdec._law.ordinary_linear import cast as ordinary_cast
 from npdec._law.ordinary_linear import like_another
@@ -53,12 +55,12 @@ Function = Callable[..., Any]
 # -- comparisons -------------------------------------------------------------------------------------------------------
 
 
-@rule(
-    "eq ne lt le gt ge not_equal less less_equal greater greater_equal __eq__ __ne__ __lt__ __le__ __gt__ __ge__",
-    traits=Trait.ELEMENTWISE,
-    short=compared,
-    discrete=True,
-)
+@rule("eq __eq__", traits=Trait.ELEMENTWISE, short=comparison(operator.eq), discrete=True)
+@rule("ne not_equal __ne__", traits=Trait.ELEMENTWISE, short=comparison(operator.ne), discrete=True)
+@rule("lt less __lt__", traits=Trait.ELEMENTWISE, short=comparison(operator.lt), discrete=True)
+@rule("le less_equal __le__", traits=Trait.ELEMENTWISE, short=comparison(operator.le), discrete=True)
+@rule("gt greater __gt__", traits=Trait.ELEMENTWISE, short=comparison(operator.gt), discrete=True)
+@rule("ge greater_equal __ge__", traits=Trait.ELEMENTWISE, short=comparison(operator.ge), discrete=True)
 def _comparison(func: Function, input: Any, other: Any) -> Any:
     """<, <=, >, >=, ==, !=: a step of the difference of the two sides."""
     call = Call(func, None, (input, other), {})
@@ -263,9 +265,21 @@ def _counted(func: Function, index: Any, weights: Any, size: int) -> Any:
     return with_numbers(value, residual, made)
 
 
+def _residual_of(x: Any) -> Any:
+    return x.residual if isinstance(x, DecomposedTensor) else x
+
+
 def _isclose(input: Any, other: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Any:
     """|a − b| <= atol + rtol |b|, and equal infinities."""
-    close = (torch.abs(input - other) <= atol + rtol * torch.abs(other)) & torch.isfinite(value_of(other))
+    finite = torch.isfinite(value_of(other))
+    if isinstance(other, DecomposedTensor):  # from or to what is infinite no path leads along which a condition changes
+        before = torch.isfinite(other.residual)
+        if not tracing() and not mapped() and bool((finite ^ before).any()):
+            ends = [torch.isclose(end(input), end(other), rtol, atol) for end in (value_of, _residual_of)]
+            if bool(((finite ^ before) & (ends[0] ^ ends[1])).any()):
+                warn_infinite("isclose", other.value, other.residual)
+        finite = finite & before
+    close = (torch.abs(input - other) <= atol + rtol * torch.abs(other)) & finite
     close = close | (input == other)
     return close | (torch.isnan(value_of(input)) & torch.isnan(value_of(other))) if equal_nan else close
 

@@ -34,7 +34,7 @@ def _without(x: DecomposedTensor) -> Any:
 def answer(func: Function, args: Sequence[Any], options: dict[str, Any]) -> Any:
     """What a call gives that a form answers but for the graph; NotImplemented of all others. Nobody looks on."""
     row = rows.get(func)
-    if row is None or row.short is None or row.short is of_the_value:
+    if row is None or row.short is None or row.short is of_the_value or row.rule.in_place:
         return NotImplemented
     if options:
         args, options = following(func, args, options)
@@ -59,5 +59,9 @@ def answer(func: Function, args: Sequence[Any], options: dict[str, Any]) -> Any:
     value, residual = ends
     if not torch.equal(residual, made.residual):  # of some functions it is something else
         return NotImplemented
+    strides = made.residual.stride()
+    if 0 in strides:  # as the rows that are equal are one in it
+        one = tuple([slice(None) if stride else slice(0, 1) for stride in strides])
+        residual = residual[one].expand(value.shape)
     components = graph_on_demand(func, args, options, made.components)
     return built(value, residual, components, made.labels)

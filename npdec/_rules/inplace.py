@@ -3,6 +3,7 @@ decomposed numbers becomes a DecomposedTensor itself, where no other tensor look
 
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
-from npdec._decomposed.aliasing import shares_memory
+from npdec._decomposed.aliasing import is_settled, shares_memory
 from npdec._decomposed.axes import lead
 from npdec._decomposed.entries_in_place import steps_of, unmade
 from npdec._decomposed.kept_components import handed_on
@@ -21,6 +22,7 @@ from npdec._decomposed.shared_storage import due, laid_out, make_writable
 from npdec._decomposed.tensor import DecomposedTensor, carries, expand_components
 from npdec._impl import _util
 from npdec._impl._storage import laid_out_alike
+from npdec._law.ordinary import is_ordinary
 from npdec._rules.choosing import chosen_by, masked, plain_index
 from npdec._rules.rule import rule
 from npdec._torch.functorch import is_wrapped
@@ -28,7 +30,7 @@ from npdec._torch.interrupts import Step, commit, each
 from npdec._torch.tracing import tracing
 from npdec.exceptions import DecompositionWarning
 
-__all__ = ["NO_INPLACE", "method", "write_outputs"]
+__all__ = ["NO_INPLACE", "method", "short", "write_outputs"]
 
 Function = Callable[..., Any]
 
@@ -48,7 +50,35 @@ def method(name: str) -> Answer:
     def rule(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         return _applied(functions[0], args, kwargs, func)
 
-    return Answer(rule, delegates=True)
+    made = Answer(rule, delegates=True)
+    made.in_place = name
+    return made
+
+
+def short(name: str) -> Function | None:
+    """The form of the in-place method `name`: of an ordinary tensor that no other one looks at the memory of."""
+    function = getattr(torch.Tensor, name[:-1], None)
+    return functools.partial(_written, function) if callable(function) else None
+
+
+def _written(function: Function, func: Function, args: Sequence[Any]) -> Any:
+    target: Any = args[0] if args else None
+    if not is_ordinary(target) or target.views is not None or not is_settled(target) or _has_graph(target):
+        return NotImplemented
+    made: Any = function(*args)
+    if not is_ordinary(made) or made.labels is not target.labels or made.value.shape != target.value.shape:
+        return NotImplemented
+    if made.value.dtype is not target.value.dtype or _has_graph(made) or shares_memory(made.value, target.value):
+        return NotImplemented
+    target.origin = None
+    target.writes += 1
+    parts = ((target.value, made.value), (target.residual, made.residual), (target.components, made.components))
+    commit([_copying(part, its) for part, its in parts], target.value)
+    return target
+
+
+def _has_graph(x: DecomposedTensor) -> bool:
+    return x.value.requires_grad or x.residual.requires_grad or x.components.requires_grad
 
 
 def _applied(function: Function, args: Sequence[Any], kwargs: dict[str, Any], in_place: Function | None = None) -> Any:

@@ -58,7 +58,7 @@ def _attributed(
         base = base.contiguous()
     change = x - base
     marked, leaf = marked_in_reverse(copy_of(x), base)
-    marked.row = base, row  # type: ignore[attr-defined]
+    marked.row = base, row
     state = torch.default_generator.get_state()
     try:
         (one,), _ = choose(f(marked if as_torch else wrap.wrap_array(marked)), output)

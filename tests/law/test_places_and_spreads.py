@@ -1,5 +1,5 @@
-"""Plain elements put at places of a decomposed tensor, and spreads of few numbers, by the short way: against the general
-one, which is gone while somebody looks on."""
+"""Plain elements put at places of a decomposed tensor, and spreads of few numbers, by the short way: against the
+general one, which is gone while somebody looks on."""
 
 from __future__ import annotations
 
