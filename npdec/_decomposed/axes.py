@@ -29,7 +29,9 @@ def narrowed(tensor: torch.Tensor, ndim: int) -> torch.Tensor:
 
 def once(tensor: torch.Tensor, function: Callable[[torch.Tensor], torch.Tensor]) -> torch.Tensor:
     """A function of each element alone, made once of those that are one in memory."""
-    return function(narrowed(tensor, tensor.ndim)).expand(tensor.shape)
+    row = narrowed(tensor, tensor.ndim)
+    made = function(row)
+    return made if row is tensor else made.expand(tensor.shape)
 
 
 def row_by_row(function: Callable[[torch.Tensor], torch.Tensor], residual: torch.Tensor, axes: int) -> torch.Tensor:

@@ -215,6 +215,8 @@ def spread(root: bool) -> Form:
 
 def _spread(root: bool, func: Function, args: Sequence[Any], options: dict[str, Any] | None = None) -> Any:
     named = dict(options or {})
+    if not args:  # it is named
+        return NotImplemented
     found = _spread_of_number(args, named)
     if found is not None:
         return found
