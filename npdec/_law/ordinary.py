@@ -35,9 +35,9 @@ from npdec._native import calls
 from npdec._torch.functorch import is_transformed
 
 __all__ = [
-    "FACTORS", "FEW", "Condition", "Form", "Number", "built", "condition_in", "has_elements", "instead", "is_condition",
-    "is_moderate", "is_number", "is_observed", "is_ordinary", "layer", "made_of", "matmul", "number_in", "number_of",
-    "of_a_summand", "of_the_value", "pointwise", "rows_of", "single",
+    "FACTORS", "FEW", "Condition", "Form", "Number", "built", "carries_graph", "condition_in", "has_elements",
+    "instead", "is_condition", "is_moderate", "is_number", "is_observed", "is_ordinary", "layer", "made_of", "matmul",
+    "number_in", "number_of", "of_a_summand", "of_the_value", "pointwise", "rows_of", "single",
 ]  # fmt: skip
 
 Function = Callable[..., Any]
@@ -105,6 +105,11 @@ def built(value: torch.Tensor, residual: torch.Tensor, components: torch.Tensor,
     made.reverse = made.discrete = False  # torch.compile finds none of them on the class
     made.origin = None
     return made
+
+
+def carries_graph(x: DecomposedTensor) -> bool:
+    """Whether a part of an ordinary tensor requires gradients."""
+    return x.value.requires_grad or x.residual.requires_grad or x.components.requires_grad
 
 
 def is_number(x: DecomposedTensor) -> bool:

@@ -19,7 +19,7 @@ from npdec._impl._util import rounding_to
 from npdec._law.all_components import current as chunk
 from npdec._law.all_components import need_all
 from npdec._law.of_few import FEW, ROUNDINGS, all_listed, listed, multiplier, shares_of_few
-from npdec._law.ordinary import Form, Number, built, is_ordinary, made_of, number_in, number_of, single
+from npdec._law.ordinary import Form, Number, built, carries_graph, is_ordinary, made_of, number_in, number_of, single
 from npdec._law.ordinary_numbers import constant_beside, numbers_in_two, sum_of_two
 from npdec._law.ordinary_pairs import Pair, pair_of
 from npdec._law.quotients_of_few import OF_FEW, SHARES, quotient_of_number, quotients_of_few
@@ -52,7 +52,7 @@ def stepwise(
     if not is_ordinary(call.x):
         return NotImplemented
     f, x, others, _ = call
-    if torch.is_grad_enabled() and (x.value.requires_grad or x.residual.requires_grad or x.components.requires_grad):
+    if torch.is_grad_enabled() and carries_graph(x):
         return NotImplemented
     for other in others:
         if other.requires_grad and torch.is_grad_enabled():

@@ -15,7 +15,7 @@ from npdec._decomposed.size_limits import HANDFUL
 from npdec._decomposed.size_warnings import STEEP
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._law.of_few import listed, vector
-from npdec._law.ordinary import Form, built, is_ordinary, number_in, number_of
+from npdec._law.ordinary import Form, built, carries_graph, is_ordinary, number_in, number_of
 from npdec._law.quadrature_nodes import gauss_legendre
 
 __all__ = [
@@ -109,7 +109,7 @@ def _vector(x: Any) -> tuple[Numbers, Numbers] | None:
     """The value and the residual of an ordinary vector of a handful of numbers that nobody differentiates."""
     if not is_ordinary(x) or not 0 < x.value.numel() <= HANDFUL or not x.value.is_cpu:
         return None
-    if x.value.requires_grad or x.residual.requires_grad or x.components.requires_grad:
+    if carries_graph(x):
         return None
     return listed(x.value), listed(x.residual)
 

@@ -15,16 +15,12 @@ import torch
 from npdec._decomposed.registry import rows
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._law.on_demand import graph_on_demand
-from npdec._law.ordinary import built, is_ordinary, of_the_value
+from npdec._law.ordinary import built, carries_graph, is_ordinary, of_the_value
 from npdec._rules.argument_names import following
 
 __all__ = ["answer"]
 
 Function = Callable[..., Any]
-
-
-def _carries_graph(x: DecomposedTensor) -> bool:
-    return x.value.requires_grad or x.residual.requires_grad or x.components.requires_grad
 
 
 def _without(x: DecomposedTensor) -> Any:
@@ -42,7 +38,7 @@ def answer(func: Function, args: Sequence[Any], options: dict[str, Any]) -> Any:
             return NotImplemented
     places = [i for i, x in enumerate(args) if isinstance(x, DecomposedTensor)]
     given: list[DecomposedTensor] = [args[i] for i in places]
-    if not all(map(is_ordinary, given)) or not any(map(_carries_graph, given)):
+    if not all(map(is_ordinary, given)) or not any(map(carries_graph, given)):
         return NotImplemented  # components of others may be made when they are read
     plain = list(args)
     for place, x in zip(places, given, strict=True):

@@ -22,7 +22,7 @@ from npdec._decomposed.shared_storage import due, laid_out, make_writable
 from npdec._decomposed.tensor import DecomposedTensor, carries, expand_components
 from npdec._impl import _util
 from npdec._impl._storage import laid_out_alike
-from npdec._law.ordinary import is_ordinary
+from npdec._law.ordinary import carries_graph, is_ordinary
 from npdec._rules.choosing import chosen_by, masked, plain_index
 from npdec._rules.rule import rule
 from npdec._torch.functorch import is_wrapped
@@ -63,22 +63,18 @@ def short(name: str) -> Function | None:
 
 def _written(function: Function, func: Function, args: Sequence[Any]) -> Any:
     target: Any = args[0] if args else None
-    if not is_ordinary(target) or target.views is not None or not is_settled(target) or _has_graph(target):
+    if not is_ordinary(target) or target.views is not None or not is_settled(target) or carries_graph(target):
         return NotImplemented
     made: Any = function(*args)
     if not is_ordinary(made) or made.labels is not target.labels or made.value.shape != target.value.shape:
         return NotImplemented
-    if made.value.dtype is not target.value.dtype or _has_graph(made) or shares_memory(made.value, target.value):
+    if made.value.dtype is not target.value.dtype or carries_graph(made) or shares_memory(made.value, target.value):
         return NotImplemented
     target.origin = None
     target.writes += 1
     parts = ((target.value, made.value), (target.residual, made.residual), (target.components, made.components))
     commit([_copying(part, its) for part, its in parts], target.value)
     return target
-
-
-def _has_graph(x: DecomposedTensor) -> bool:
-    return x.value.requires_grad or x.residual.requires_grad or x.components.requires_grad
 
 
 def _applied(function: Function, args: Sequence[Any], kwargs: dict[str, Any], in_place: Function | None = None) -> Any:
