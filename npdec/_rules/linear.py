@@ -39,7 +39,8 @@ _linear("sum_to_size")
 _linear("gradient")  # distances that are decomposed go by quadrature, and all else with them
 
 # Views, and copies that could be.
-_linear("reshape flatten squeeze", _RESHAPE, batch.reshaped)
+_linear("reshape flatten", _RESHAPE, batch.reshaped)
+_linear("squeeze", _RESHAPE, batch.squeezed)
 _linear("unflatten", Trait.RESHAPE | Trait.MOVE, batch.reshaped)
 _linear("unsqueeze", _VIEW, batch.unsqueezed)
 _linear("permute", _VIEW, batch.permuted)
