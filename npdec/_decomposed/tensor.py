@@ -30,23 +30,9 @@ from npdec._torch.patch_dynamo import patch_dynamo
 from npdec._torch.tracing import Nested, carrier, constant_when_traced, tracing
 
 __all__ = [
-    "CARRIERS",
-    "DecomposedTensor",
-    "InputLabel",
-    "Labels",
-    "align",
-    "carries",
-    "copy_of",
-    "expand_components",
-    "is_broadcast",
-    "is_reverse",
-    "merged",
-    "ordinary",
-    "new_source",
-    "placed",
-    "under_labels_of",
-    "union",
-]
+    "CARRIERS", "DecomposedTensor", "InputLabel", "Labels", "align", "carries", "copy_of", "expand_components",
+    "is_broadcast", "is_reverse", "merged", "new_source", "ordinary", "placed", "under_labels_of", "union",
+]  # fmt: skip
 
 
 def new_source() -> bytes:

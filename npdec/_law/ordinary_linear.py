@@ -83,7 +83,8 @@ def detached(func: Function, args: Sequence[Any]) -> Any:
     x = args[0]
     if len(args) != 1 or not is_ordinary(x) or x.components.requires_grad:
         return NotImplemented
-    return _linked(built(x.value.detach(), x.residual.detach(), x.components, x.labels), x)
+    residual = x.residual.detach() if x.residual.requires_grad else x.residual
+    return _linked(built(x.value.detach(), residual, x.components, x.labels), x)
 
 
 def cast(func: Function, args: Sequence[Any], options: dict[str, Any] | None = None) -> Any:

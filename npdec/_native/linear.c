@@ -71,10 +71,9 @@ detached(const Form *form, PyObject *func, PyObject *const *args, Py_ssize_t cou
     PyObject *made = NULL;
     if (count != 1 || !parts_of(args[0], &x))
         return NULL;
-    if (!is_true_of(x.components, names.requires_grad)) {
+    if (!is_true_of(x.components, names.requires_grad) && !is_true_of(x.residual, names.requires_grad)) {
         PyObject *value = PyObject_CallMethodNoArgs(x.value, names.detach);
-        PyObject *residual = value == NULL ? NULL : PyObject_CallMethodNoArgs(x.residual, names.detach);
-        made = built(value, residual, Py_NewRef(x.components), &x, 1);
+        made = built(value, Py_NewRef(x.residual), Py_NewRef(x.components), &x, 1);
     }
     let_parts_go(&x);
     return made;
