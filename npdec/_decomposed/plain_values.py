@@ -14,11 +14,12 @@ from torch.utils import _python_dispatch as dispatch
 from npdec._torch.functorch import is_transformed
 from npdec._torch.outside import ordinarily
 
-__all__ = ["ValueOnce", "of_no_class", "part"]
+__all__ = ["ValueOnce", "enable_grad", "of_no_class", "part"]
 
 # The value is the part that a key of dots chooses, while torch asks no class: so in C as well.
 part: Any = torch._C.TensorBase.__getitem__
 of_no_class: Any = torch._C._disabled_torch_function_impl
+enable_grad: Any = torch._C._set_grad_enabled
 _modes = torch._C._len_torch_function_stack
 
 
@@ -28,15 +29,18 @@ def _over(tensor: Any) -> torch.Tensor:
     return made
 
 
-def _is_disturbed() -> bool:
-    """Whether torch makes other tensors now than it would have made at once."""
-    return (
-        torch.is_inference_mode_enabled()
-        or not torch.is_grad_enabled()
-        or dispatch._is_in_torch_dispatch_mode
-        or _modes() > 0
-        or is_transformed()
-    )
+def _as_at_once(tensor: Any) -> torch.Tensor:
+    """The same, as torch would have made it at once, whatever is going on now."""
+    if dispatch._is_in_torch_dispatch_mode or _modes() or is_transformed():
+        made: torch.Tensor = ordinarily(_over, tensor)
+        return made
+    if torch.is_inference_mode_enabled():
+        with torch._C._InferenceMode(False):  # which enables gradients
+            return _over(tensor)
+    if torch.is_grad_enabled():
+        return _over(tensor)
+    with torch.enable_grad():
+        return _over(tensor)
 
 
 class ValueOnce:
@@ -45,6 +49,5 @@ class ValueOnce:
     def __get__(self, tensor: Any, owner: type) -> Any:
         if tensor is None:
             raise AttributeError("value")
-        made = ordinarily(_over, tensor) if _is_disturbed() else _over(tensor)
-        tensor.value = made
+        tensor.value = made = _as_at_once(tensor)
         return made

@@ -44,7 +44,8 @@ int
 is_observed(void)
 {
     return differs(watched, Py_None) || differs(checked, Py_None) || differs(graph_wanted, Py_False)
-        || !is_off(asked.is_transformed) || !is_on(follows_forward) || !is_on(is_asked) || is_followed_by_torch();
+        || !is_off(asked.is_transformed) || (!is_on(follows_forward) && is_off(asked.is_inference)) || !is_on(is_asked)
+        || is_followed_by_torch();
 }
 
 int
@@ -160,6 +161,25 @@ are_parts(Parts *parts, int or_bools)
         && are_components_of(components, value, PyTuple_GET_SIZE(parts->labels));
 }
 
+/* The part of a tensor that a key of dots chooses, of no class, with its graph. */
+static PyObject *
+plain_over(PyObject *tensor)
+{
+    PyObject *key = PyTuple_Pack(2, tensor, Py_Ellipsis), *none = key == NULL ? NULL : PyTuple_New(0), *made = NULL;
+    int is_grad = is_on(asked.is_grad);
+    PyObject *set = none == NULL || is_grad ? NULL : PyObject_CallOneArg(given.enable_grad, Py_True);
+    if (none != NULL && (is_grad || set != NULL))
+        made = PyObject_CallFunctionObjArgs(given.of_no_class, given.part, none, key, NULL);
+    PyObject *reset = set == NULL ? NULL : PyObject_CallOneArg(given.enable_grad, Py_False);
+    if (set != NULL && reset == NULL)
+        Py_CLEAR(made);
+    Py_XDECREF(reset);
+    Py_XDECREF(set);
+    Py_XDECREF(none);
+    Py_XDECREF(key);
+    return made;
+}
+
 /* The plain tensor over the memory of a decomposed one. What views are made of makes it when it is asked for: here, if
  * torch makes it as it would have been made at once, or else by the attribute. */
 static PyObject *
@@ -168,13 +188,9 @@ value_of(PyObject *tensor, PyObject *attributes)
     PyObject *value = held(attributes, names.value);
     if (value != NULL || PyErr_Occurred())
         return value;
-    if (!is_off(asked.is_inference) || is_in_mode() || !is_on(asked.is_grad))
+    if (!is_off(asked.is_inference) || is_in_mode() || !is_off(asked.functions) || !is_off(asked.is_transformed))
         return PyObject_GetAttr(tensor, names.value);
-    PyObject *key = PyTuple_Pack(2, tensor, Py_Ellipsis), *none = key == NULL ? NULL : PyTuple_New(0);
-    if (none != NULL)
-        value = PyObject_CallFunctionObjArgs(given.of_no_class, given.part, none, key, NULL);
-    Py_XDECREF(none);
-    Py_XDECREF(key);
+    value = plain_over(tensor);
     if (value != NULL && PyDict_SetItem(attributes, names.value, value) < 0)
         Py_CLEAR(value);
     return value;
@@ -284,15 +300,16 @@ attach_decomposed(PyObject *module, PyObject *args)
         {&names.expand, "expand"}, {&names.detach, "detach"}, {&names.neg, "neg"},
         {&names.clone, "clone"}, {&names.reshape, "reshape"}, {&names.permute, "permute"},
         {&names.contiguous, "contiguous"}, {&names.mT, "mT"}, {&names.view, "view"}};
-    PyObject *variables[3], *told[2], *member, *limit, *functions[9];
-    PyObject **const kept[9] = {&given.link, &given.rows_of, &given.is_moderate, &given.residual_of, &given.narrowed,
+    PyObject *variables[3], *told[2], *member, *limit, *functions[10];
+    PyObject **const kept[10] = {&given.link, &given.rows_of, &given.is_moderate, &given.residual_of, &given.narrowed,
                                 &given.matmul, &given.plan, &given.of_no_class,
-                                &given.part};
-    if (!PyArg_ParseTuple(args, "O!O!O!OO(OOO)(OO)ndO(OOOOOOOOO):attach_decomposed", &PyType_Type, &given.type,
+                                &given.part, &given.enable_grad};
+    if (!PyArg_ParseTuple(args, "O!O!O!OO(OOO)(OO)ndO(OOOOOOOOOO):attach_decomposed", &PyType_Type, &given.type,
                           &PyType_Type, &given.parameter, &PyDict_Type, &given.rows, &member, &limit, &variables[0],
                           &variables[1], &variables[2], &told[0], &told[1], &given.many, &given.steep,
                           &given.negatives, &functions[0], &functions[1], &functions[2], &functions[3], &functions[4],
-                          &functions[5], &functions[6], &functions[7], &functions[8]))
+                          &functions[5], &functions[6], &functions[7], &functions[8],
+                          &functions[9]))
         return NULL;
     given.of_short = offset_of(member);
     given.of_limit = given.of_short < 0 ? -1 : offset_of(limit);
@@ -306,7 +323,7 @@ attach_decomposed(PyObject *module, PyObject *args)
                              names.reverse, Py_False, names.discrete, Py_False, names.origin, Py_None));
     if (usual_attributes == NULL)
         return NULL;
-    for (int i = 0; i < 9; i++)
+    for (int i = 0; i < 10; i++)
         *kept[i] = Py_NewRef(functions[i]);
     watched = Py_NewRef(variables[0]);
     checked = Py_NewRef(variables[1]);

@@ -20,8 +20,8 @@ extern struct given {
     Py_ssize_t many;                          /* so many components are no few */
     double steep;                             /* factors up to this size are moderate */
     PyObject *negatives;                      /* the set of functions that are the negative */
-    PyObject *link, *rows_of, *is_moderate, *residual_of, *narrowed, *matmul, *plan, *of_no_class, *part, *empty_like,
-        *link_lazily;                         /* functions */
+    PyObject *link, *rows_of, *is_moderate, *residual_of, *narrowed, *matmul, *plan, *of_no_class, *part, *enable_grad,
+        *empty_like, *link_lazily;                        /* functions */
 } given;
 
 extern PyObject *usual_attributes;            /* of an ordinary tensor, with None for its parts */

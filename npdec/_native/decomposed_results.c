@@ -176,8 +176,7 @@ built(PyObject *value, PyObject *residual, PyObject *components, const Parts *x,
             Py_SETREF(residual, shape == NULL ? NULL : PyObject_CallMethodOneArg(residual, names.expand, shape));
             Py_XDECREF(shape);
         }
-        int is_own = link && Py_REFCNT(value) == 1 && is_true_by(value, names.is_view)
-                  && !is_true_of(value, names.requires_grad) && !PyErr_Occurred();
+        int is_own = link && Py_REFCNT(value) == 1 && is_true_by(value, names.is_view) && !PyErr_Occurred();
         if (residual != NULL)
             made = is_own ? in_class(value) : carrying(value);
         PyObject *const parts[3] = {value, residual, components};

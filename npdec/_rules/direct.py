@@ -18,7 +18,7 @@ from npdec._decomposed import completeness, settings
 from npdec._decomposed.aliasing import link_lazily, link_ordinary
 from npdec._decomposed.axes import narrowed
 from npdec._decomposed.parts import Views
-from npdec._decomposed.plain_values import of_no_class, part
+from npdec._decomposed.plain_values import enable_grad, of_no_class, part
 from npdec._decomposed.registry import Row, functions, rows
 from npdec._decomposed.reverse_graph import derived_twice
 from npdec._decomposed.size_limits import MANY
@@ -89,7 +89,18 @@ def _attach() -> None:
     variables = watched, completeness.current, graph_wanted
     told = torch._C._is_fwd_grad_enabled, _is_asked
     negatives = frozenset(functions("neg negative __neg__"))
-    called = link_ordinary, rows_of, is_moderate, of_equal_rows, narrowed, torch.matmul, follow, of_no_class, part
+    called = (
+        link_ordinary,
+        rows_of,
+        is_moderate,
+        of_equal_rows,
+        narrowed,
+        torch.matmul,
+        follow,
+        of_no_class,
+        part,
+        enable_grad,
+    )
     calls.attach_decomposed(
         DecomposedTensor, torch.nn.Parameter, rows, *slots, variables, told, MANY, STEEP, negatives, called
     )
