@@ -135,6 +135,33 @@ def test_compiled(view: str) -> None:
         torch.testing.assert_close(made.components, expected.components)
 
 
+LINEAR: dict[str, Callable[[Any], Any]] = {
+    "-t": lambda t: -t,
+    "t * 3": lambda t: t * 3,
+    "t / 3": lambda t: t / 3,
+    "t + t": lambda t: t + t,
+    "t - t / 3": lambda t: t - t / 3,
+    "t.clone()": lambda t: t.clone(),
+    "t * plain": lambda t: t * torch.full(t.shape, 0.1),
+}
+
+
+@pytest.mark.parametrize("name", LINEAR)
+@pytest.mark.parametrize("view", VIEWS)
+def test_arithmetic(view: str, name: str) -> None:
+    """It is torch's of each part, which lies in memory as torch has it."""
+    x, of, function = source(), VIEWS[view], LINEAR[name]
+    made, plain = function(of(x)), of(x.value)
+    parts = (
+        (made.value, plain),
+        (made.residual, of(x.residual)),
+        *zip(made.components, map(of, x.components), strict=True),
+    )
+    for part, its in parts:
+        assert torch.equal(part, function(its))
+    assert made.value.stride() == function(plain).stride()
+
+
 @native
 def test_nothing_is_made_before_it_is_read() -> None:
     x = source()
