@@ -56,7 +56,8 @@ def rule_of(func: Function) -> Rule:
     if row is not None:
         return row.rule
     rule = default_rule(func)
-    add([func], Row(rule, found=True, short=inplace.short(rule.in_place) if rule.in_place else None))
+    short = inplace.short(rule.in_place) if rule.in_place else table.short_of(func, rule)
+    add([func], Row(rule, found=True, short=short, options=rule.passes))
     return rule
 
 
