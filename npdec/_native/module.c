@@ -146,6 +146,8 @@ static PyMethodDef methods[] = {
     {"secants", (PyCFunction)(void (*)(void))secants, METH_FASTCALL,
      "secants(x, r, f(x), f(r), to, flags, kept), of tensors: what is said of them, or None."},
     {"sums", sums, METH_O, "The sum of magnitudes and the sum of a tensor's elements, or None."},
+    {"soft_back", (PyCFunction)(void (*)(void))soft_back, METH_FASTCALL,
+     "soft_back(x, r, gradients, rule, to), of tensors: whether it is done."},
     {"soft_length", (PyCFunction)(void (*)(void))soft_length, METH_FASTCALL,
      "soft_length(x, r), of tensors: the largest range of the steps of a row, or None."},
     {"soft_means", (PyCFunction)(void (*)(void))soft_means, METH_FASTCALL,

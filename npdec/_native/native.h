@@ -311,6 +311,7 @@ PyObject *set_kept(PyObject *module, PyObject *kept);
 PyObject *put_secants(PyObject *module, PyObject *const *args, Py_ssize_t count);
 
 /* soft.c */
+PyObject *soft_back(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *soft_length(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *soft_means(PyObject *module, PyObject *const *args, Py_ssize_t count);
 

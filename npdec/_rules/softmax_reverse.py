@@ -11,6 +11,7 @@ from typing import Any
 import torch
 
 from npdec._decomposed.axes import narrowed, row_by_row
+from npdec._decomposed.reverse_graph import with_vjp
 from npdec._decomposed.settings import current as settings
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._law.ordinary_reverse import is_ordinary, on_graph, on_graph_of
@@ -19,37 +20,39 @@ from npdec._law.quadrature_nodes import gauss_legendre
 from npdec._law.reverse_forms import on_graph_with
 from npdec._native import calls
 
-__all__ = ["in_reverse", "log_sum", "mean_of_rows"]
+__all__ = ["in_reverse", "log_sum", "mean_of_rows", "nodes_of"]
 
 Function = Callable[..., Any]
-_LENGTH, _NODES = 64, 32  # numbers of a row (as npdec/_native/soft.c has it), and nodes
-_SIZE = 2**16  # operations of all rows at a node
-_FEW = 12  # nodes, by which torch finds the mean of other rows
+_LENGTH, _NODES = 64, 32  # numbers of a row of which a matrix is made (npdec/_native/soft.c), and nodes
+_SIZE = 2**14  # numbers of matrices, up to which they take no longer than a node made in Python
+_LONG = 24.0  # the range of a row, over which single precision is not enough
+_ALONE = 2**18  # numbers, up to which one thread is enough
 
 
 def mean_of_rows(value: torch.Tensor, residual: torch.Tensor, digits_of: Callable[[float], float]) -> Any:
-    """The mean of softmax along the path of rows, which are the last axis, where these are short, or need few nodes;
-    None of others. `digits_of` says what a tolerance asks for."""
-    if calls is None or not value.is_cpu or not value.numel():
+    """The mean of softmax along the path of rows, which are the last axis; None of others than C computes. `digits_of`
+    says what a tolerance asks for."""
+    found = nodes_of(value, residual, digits_of)
+    if found is None:
         return None
-    row = narrowed(residual, value.ndim - 1).contiguous()
-    value = value.contiguous()
-    if value.shape[-1] <= _LENGTH and value.numel() <= _SIZE:
-        longest = calls.soft_length(value, row)
-        nodes = 0 if longest is None else _nodes(longest, value.dtype, digits_of)
-        means = torch.empty_like(value)
-        return means if nodes and calls.soft_means(value, row, gauss_legendre(nodes), means) else None
-    start = row - row.amax(-1, keepdim=True)
-    step = (value - value.amax(-1, keepdim=True)).sub_(start)
-    longest = float(step.amax(-1).sub_(step.amin(-1)).amax())
+    value, row, rule = found
+    means = torch.empty_like(value)
+    return means if calls.soft_back(value, row, None, rule, means) else None
+
+
+def nodes_of(value: torch.Tensor, residual: torch.Tensor, digits_of: Callable[[float], float]) -> Any:
+    """The rows of the value and the equal ones of the residual as they lie in memory, and the nodes that they need;
+    None of others than C computes, or where these are many."""
+    if calls is None or not value.is_cpu or not value.numel() or not value.ndim:
+        return None
+    if value.numel() > _ALONE and torch.get_num_threads() > 1:
+        return None
+    value, row = value.contiguous(), narrowed(residual, value.ndim - 1).contiguous()
+    longest = calls.soft_length(value, row)
+    if longest is None or (longest > _LONG and value.dtype is torch.float32):
+        return None
     nodes = _nodes(longest, value.dtype, digits_of)
-    if not 0 < nodes <= _FEW:
-        return None
-    made: torch.Tensor | None = None
-    for time, weight in gauss_legendre(nodes):
-        p = torch.softmax(torch.add(start, step, alpha=time), -1)
-        made = p.mul_(weight) if made is None else made.add_(p, alpha=weight)
-    return made
+    return (value, row, gauss_legendre(nodes)) if nodes else None
 
 
 def _nodes(longest: float, dtype: torch.dtype, digits_of: Callable[[float], float]) -> int:
@@ -74,34 +77,52 @@ def in_reverse(
     last = dim in (value.ndim - 1, -1)
     if not last:
         value, residual = value.movedim(dim, -1), residual.movedim(dim, -1)
-    n = value.shape[-1]
-    if not log and not (0 < n <= _LENGTH and value.numel() * n <= _SIZE):
+    found = nodes_of(value, residual, digits_of)
+    if found is None:
         return NotImplemented
-    made = func(x.value, *rest, **options)
+    made, n = func(x.value, *rest, **options), value.shape[-1]
     if made.dtype is not value.dtype:
         return NotImplemented
-    means = mean_of_rows(value, residual, digits_of) if log else _matrices(value, residual, digits_of)
-    if means is None:
-        return NotImplemented
+    value, row, rule = found
     base = row_by_row(lambda u: func(u, *rest, **options), x.residual, dim % value.ndim)
     given = on_graph_of(x) if last else on_graph_of(x).movedim(dim, -1)
     if log:
+        means = torch.empty_like(value)
+        if not calls.soft_back(value, row, None, rule, means):
+            return NotImplemented
         carrier = given - (given * means).sum(-1, keepdim=True)
-    else:
+    elif n <= _LENGTH and value.numel() * n <= _SIZE:
+        means = value.new_empty((*value.shape, n))
+        if not calls.soft_means(value, row, rule, means):
+            return NotImplemented
         carrier = torch.matmul(means, given.unsqueeze(-1)).squeeze(-1)
+    else:
+        back = _Back(rule)
+        seen = made if last else made.movedim(dim, -1)
+        carrier = with_vjp(torch.empty_like(seen), given, back, (value, row))
     if not last:
         carrier = carrier.movedim(-1, dim)
     carrier.data = made
     return on_graph(made, base, carrier, x)
 
 
-def _matrices(value: torch.Tensor, residual: torch.Tensor, digits_of: Callable[[float], float]) -> Any:
-    """The mean derivative of softmax of each row, which C finds; None where it does not."""
-    row, value = narrowed(residual, value.ndim - 1).contiguous(), value.contiguous()
-    longest = calls.soft_length(value, row)
-    nodes = 0 if longest is None else _nodes(longest, value.dtype, digits_of)
-    means = value.new_empty((*value.shape, value.shape[-1]))
-    return means if nodes and calls.soft_means(value, row, gauss_legendre(nodes), means) else None
+class _Back:
+    """What takes gradients of softmax back: its mean derivative is a symmetric matrix of each row."""
+
+    def __init__(self, rule: Sequence[tuple[float, float]]) -> None:
+        self.rule = rule
+
+    def __call__(self, grad: torch.Tensor, value: torch.Tensor, row: torch.Tensor) -> torch.Tensor:
+        grad = grad.contiguous()
+        made = torch.empty_like(grad)
+        if calls.soft_back(value, row, grad, self.rule, made):
+            return made
+        total = torch.zeros_like(grad)  # where somebody looks on
+        step = torch.where(value == row, 0, value - row)
+        for time, weight in self.rule:
+            p = torch.softmax(torch.add(row, step, alpha=time), -1)
+            total += weight * p * (grad - (p * grad).sum(-1, keepdim=True))
+        return total
 
 
 def log_sum(
