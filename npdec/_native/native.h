@@ -319,6 +319,8 @@ PyObject *soft_means(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *attach_reverse(PyObject *module, PyObject *args);
 
 /* normal.c */
+PyObject *mean_directions(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *mean_inverses(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *normal_rows(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *normal_back(PyObject *module, PyObject *const *args, Py_ssize_t count);
 

@@ -18,7 +18,7 @@ from npdec._law.ordinary import FACTORS, has_elements
 from npdec._native import calls
 from npdec._rules.normalisation import deepest, flatness
 
-__all__ = ["form", "of_groups", "of_shape"]
+__all__ = ["Rows", "back_through", "form", "of_groups", "of_shape"]
 
 Function = Callable[..., Any]
 _NUMBERS = 11  # of a row, as npdec/_native/normal.c has them
@@ -66,7 +66,7 @@ def form(names: Sequence[str], rows_of: Callable[[torch.Tensor, dict[str, Any]],
             if torch.is_grad_enabled() and any(map(_follows, (x.value, x.residual, x.components, weight))):
                 components = graph_on_demand(func, args, options or {}, components)
             return ordinary.made_of(*_ends(func, x, rows, named), components, x)
-        found = _back(x, rows, weight)
+        found = back_through(x, rows, weight)
         return NotImplemented if found is None else ordinary_reverse.derived(x, *_ends(func, x, rows, named), *found)
 
     return short
@@ -109,7 +109,7 @@ def _passed(x: DecomposedTensor, rows: Rows, weight: torch.Tensor | None) -> tor
     return made * (weight if rows.step == 1 else weight.reshape(-1, *(1,) * (x.value.ndim - 2)))
 
 
-def _back(
+def back_through(
     x: DecomposedTensor, rows: Rows, weight: torch.Tensor | None
 ) -> tuple[Function, Sequence[torch.Tensor]] | None:
     """What takes gradients (1, *shape) back, and the tensors that it takes beside them."""
