@@ -168,6 +168,8 @@ static PyMethodDef methods[] = {
      "pool_shares(x, r, leaders, shares, settings), of tensors: whether it is done."},
     {"pool_back", (PyCFunction)(void (*)(void))pool_back, METH_FASTCALL,
      "pool_back(gradients, leaders, shares, to, settings), of tensors: whether it is done."},
+    {"leading_shares", (PyCFunction)(void (*)(void))leading_shares, METH_FASTCALL,
+     "leading_shares(x, r, sign, to), of tensors: whether it is done."},
     {"mean_directions", (PyCFunction)(void (*)(void))mean_directions, METH_FASTCALL,
      "mean_directions(x, r, centred, factor, to), of tensors: whether it is done."},
     {"mean_inverses", (PyCFunction)(void (*)(void))mean_inverses, METH_FASTCALL,

@@ -319,6 +319,7 @@ PyObject *soft_means(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *attach_reverse(PyObject *module, PyObject *args);
 
 /* normal.c */
+PyObject *leading_shares(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *mean_directions(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *mean_inverses(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *normal_rows(PyObject *module, PyObject *const *args, Py_ssize_t count);

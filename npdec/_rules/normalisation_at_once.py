@@ -18,7 +18,7 @@ from npdec._law.ordinary import FACTORS, has_elements
 from npdec._native import calls
 from npdec._rules.normalisation import deepest, flatness
 
-__all__ = ["Rows", "back_through", "form", "of_groups", "of_shape"]
+__all__ = ["Rows", "back_through", "form", "of_groups", "of_instances", "of_shape"]
 
 Function = Callable[..., Any]
 _NUMBERS = 11  # of a row, as npdec/_native/normal.c has them
@@ -175,3 +175,13 @@ def of_groups(x: torch.Tensor, named: dict[str, Any]) -> Rows | None:
         return None
     step = math.prod(x.shape[2:])
     return Rows(x.shape[1] // groups * step, 1, step, named.get("eps", 1e-5), True)
+
+
+def of_instances(x: torch.Tensor, named: dict[str, Any]) -> Rows | None:
+    """Those of instance_norm, of the input's own statistics alone."""
+    if named.get("use_input_stats", True) is not True or x.ndim < 3:
+        return None
+    if named.get("running_mean") is not None or named.get("running_var") is not None:
+        return None
+    step = math.prod(x.shape[2:])
+    return Rows(step, 1, step, named.get("eps", 1e-5), True)

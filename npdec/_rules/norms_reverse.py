@@ -15,6 +15,7 @@ from npdec._decomposed.broadcast_residuals import materialised_residual
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._law.ordinary_reverse import derived, is_ordinary, on_graph_of
 from npdec._law.reverse_forms import on_graph_with, single
+from npdec._law.reverse_rows import axes_of, gradient_along, summed
 from npdec._native import calls
 from npdec._rules.normalisation_at_once import Rows, back_through
 
@@ -22,41 +23,6 @@ __all__ = ["cosine", "distances", "length", "pairs", "spread", "unit"]
 
 Function = Callable[..., Any]
 Options = dict[str, Any] | None
-_ALONE = 2**20  # elements, up to which one thread is enough
-
-
-def _axes(dim: Any, ndim: int) -> list[int] | None:
-    """The axes that are named, in their order; all of None."""
-    given: Any = [dim] if type(dim) is int else dim
-    if dim is None or (type(dim) in (tuple, list) and not dim):
-        given = range(ndim)
-    if type(given) not in (tuple, list, range) or not all(type(a) is int and -ndim <= a < ndim for a in given):
-        return None
-    found = sorted(a % ndim for a in given)
-    return found if found and len(set(found)) == len(found) else None
-
-
-def _gradient(x: DecomposedTensor, axes: Sequence[int], centred: bool, factor: float) -> torch.Tensor | None:
-    """The mean gradient of the length along axes, in the shape of x."""
-    value, residual, ndim = x.value, x.residual, x.value.ndim
-    if calls is None or not value.is_cpu or not value.numel():
-        return None
-    if value.numel() > _ALONE and torch.get_num_threads() > 1:
-        return None
-    kept = [a for a in range(ndim) if a not in axes]
-    order, lead = [*kept, *axes], len(kept)
-    value, low = value.permute(order), narrowed(residual.permute(order), lead)
-    shape = value.shape
-    rows, start = [t.contiguous().flatten(lead) if lead < ndim - 1 else t.contiguous() for t in (value, low)]
-    made = torch.empty_like(rows)
-    if not calls.mean_directions(rows, start, centred, factor, made):
-        return None
-    back = [order.index(a) for a in range(ndim)]
-    return made.view(shape).permute(back)
-
-
-def _summed(x: DecomposedTensor, gradient: torch.Tensor, axes: Sequence[int], keepdim: bool) -> torch.Tensor:
-    return (on_graph_of(x) * gradient).sum(list(axes), keepdim)
 
 
 def length(func: Function, args: Sequence[Any], options: Options = None) -> Any:
@@ -65,7 +31,7 @@ def length(func: Function, args: Sequence[Any], options: Options = None) -> Any:
     x, order, keepdim = named.get("x"), named.get("ord", 2), named.get("keepdim", False)
     if type(x) is not DecomposedTensor or not is_ordinary(x) or not x.value.ndim or named.get("dtype") is not None:
         return NotImplemented
-    axes = _axes(named.get("dim"), x.value.ndim)
+    axes = axes_of(named.get("dim"), x.value.ndim)
     if axes is None or type(order) not in (int, float) or order != 2:
         return NotImplemented
     return _of_lengths(x, axes, keepdim, False, 1.0, lambda t: func(t, order, named.get("dim"), keepdim))
@@ -74,11 +40,14 @@ def length(func: Function, args: Sequence[Any], options: Options = None) -> Any:
 def _of_lengths(
     x: DecomposedTensor, axes: Sequence[int], keepdim: bool, centred: bool, factor: float, call: Function
 ) -> Any:
-    gradient = _gradient(x, axes, centred, factor)
+    if calls is None:
+        return NotImplemented
+    fill: Any = lambda rows, start, made: calls.mean_directions(rows, start, centred, factor, made)  # noqa: E731
+    gradient = gradient_along(x.value, x.residual, axes, fill)
     if gradient is None:
         return NotImplemented
     value, residual = call(x.value), row_by_row(call, x.residual, axes[0])
-    return on_graph_with(x, value, residual, _summed(x, gradient, axes, keepdim))
+    return on_graph_with(x, value, residual, summed(x, gradient, axes, keepdim))
 
 
 def spread(root: bool, func: Function, args: Sequence[Any], options: Options = None) -> Any:
@@ -93,7 +62,7 @@ def spread(root: bool, func: Function, args: Sequence[Any], options: Options = N
     freedom: Any = named.get("correction")
     freedom = int(named.get("unbiased", True)) if freedom is None else freedom
     dim, keepdim = named.get("dim"), named.get("keepdim", False)
-    axes = _axes(dim, x.value.ndim)
+    axes = axes_of(dim, x.value.ndim)
     if axes is None or type(freedom) is not int or named.keys() - {"dim", "unbiased", "keepdim", "correction"}:
         return NotImplemented
     left = math.prod([x.value.shape[a] for a in axes]) - freedom
@@ -109,7 +78,7 @@ def spread(root: bool, func: Function, args: Sequence[Any], options: Options = N
     value, residual = call(x.value), row_by_row(call, x.residual, axes[0])
     both = x.value + x.residual
     gradient = (both - both.mean(axes, True)).mul_(1 / left)
-    return on_graph_with(x, value, residual, _summed(x, gradient, axes, keepdim))
+    return on_graph_with(x, value, residual, summed(x, gradient, axes, keepdim))
 
 
 def _own(made: Any, value: torch.Tensor, residual: torch.Tensor) -> Any:

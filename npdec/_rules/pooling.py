@@ -21,6 +21,7 @@ from npdec._decomposed.tensor import DecomposedTensor
 from npdec._impl.envelope_impl import leading_fractions
 from npdec._law import law
 from npdec._law.reverse_forms import affine, padded
+from npdec._rules.extremes_reverse import adaptive_pool
 from npdec._rules.pooling_reverse import max_pool
 from npdec._rules.rule import rule
 from npdec._torch.functorch import is_transformed
@@ -372,8 +373,9 @@ def _rrelu(
 
 def _enter_pools(found: Sequence[Function], written: Function, kernel: Function) -> None:
     """Give the functions that are written in Python the one rule, and those in C++ the other."""
-    rule(*[f for f in found if isinstance(f, types.FunctionType)], short=max_pool)(written)
-    rule(*[f for f in found if not isinstance(f, types.FunctionType)], short=max_pool)(kernel)
+    for function, its in ((written, True), (kernel, False)):
+        chosen_ones = [f for f in found if isinstance(f, types.FunctionType) is its]
+        rule(*chosen_ones, short=max_pool, reverse=adaptive_pool)(function)
 
 
 for _kind, _written, _kernel in (

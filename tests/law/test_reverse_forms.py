@@ -69,6 +69,7 @@ PRODUCTS: dict[str, Callable[[Any], Any]] = {
     "einsum": lambda x: torch.einsum("bti,bsi->bts", x, x.tanh()),
 }
 TARGET, SHARES = ROWS[0], torch.sigmoid(ROWS[0])
+SCALES = SQUARE[0].abs()
 CLASSES = torch.tensor([2, 0, 5, 5])
 LOSSES: dict[str, Callable[[Any], Any]] = {
     "mse_loss": lambda x: F.mse_loss(x[0], TARGET),
@@ -132,7 +133,19 @@ LENGTHS: dict[str, Callable[[Any], Any]] = {
     "cdist of constants": lambda x: torch.cdist(MATRIX.T, x[1]),
     "cdist through a point": lambda x: torch.cdist(x[1], X[1]),
 }
-WAYS = LINEAR | PRODUCTS | LOSSES | ELEMENTS | LENGTHS
+EXTREMES: dict[str, Callable[[Any], Any]] = {
+    "amax": lambda x: x.amax(-1),
+    "amax of planes": lambda x: x.amax((0, 2), keepdim=True),
+    "amin of all": torch.amin,
+    "max": lambda x: x.max(),
+    "max along an axis": lambda x: x.max(1).values,
+    "min along an axis": lambda x: torch.min(x, -1, keepdim=True)[0],
+    "adaptive_max_pool1d": lambda x: F.adaptive_max_pool1d(x, 3),
+    "adaptive_max_pool2d": lambda x: F.adaptive_max_pool2d(x, (2, 1)),
+    "uneven adaptive_max_pool1d": lambda x: F.adaptive_max_pool1d(x, 4),
+    "instance_norm": lambda x: F.instance_norm(x.repeat(1, 1, 2) + ROWS[0].repeat(1, 2), weight=SCALES, bias=SCALES),
+}
+WAYS = LINEAR | PRODUCTS | LOSSES | ELEMENTS | LENGTHS | EXTREMES
 
 
 def total(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -188,4 +201,9 @@ def test_functions_of_elements(name: str):
 
 @pytest.mark.parametrize("name", LENGTHS)
 def test_lengths(name: str):
+    _from_everywhere(name)
+
+
+@pytest.mark.parametrize("name", EXTREMES)
+def test_extremes_and_instances(name: str):
     _from_everywhere(name)
