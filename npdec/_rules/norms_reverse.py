@@ -146,7 +146,7 @@ def unit(func: Function, args: Sequence[Any], options: Options = None) -> Any:
     if type(x) is not DecomposedTensor or not is_ordinary(x) or not x.value.ndim or named.get("out") is not None:
         return NotImplemented
     last = x.value.ndim - 1
-    if dim not in (last, -1) or named.get("p", 2.0) != 2 or not 0 <= eps <= 1e-8:
+    if calls is None or dim not in (last, -1) or named.get("p", 2.0) != 2 or not 0 <= eps <= 1e-8:
         return NotImplemented
     n = x.value.shape[-1]
     found = back_through(x, Rows(n, last, 1, 0.0, False), x.value.new_full((n,), n**-0.5) if n else None)

@@ -145,7 +145,25 @@ EXTREMES: dict[str, Callable[[Any], Any]] = {
     "uneven adaptive_max_pool1d": lambda x: F.adaptive_max_pool1d(x, 4),
     "instance_norm": lambda x: F.instance_norm(x.repeat(1, 1, 2) + ROWS[0].repeat(1, 2), weight=SCALES, bias=SCALES),
 }
-WAYS = LINEAR | PRODUCTS | LOSSES | ELEMENTS | LENGTHS | EXTREMES
+
+
+def of_cell(kind: str, gates: int) -> Callable[[Any], Any]:
+    """The states of a cell after three steps, of which the first starts from zeros."""
+    function: Any = getattr(torch, f"{kind}_cell")
+    weights = drawn(5 * gates, 6, seed=4), drawn(5 * gates, 5, seed=5), drawn(5 * gates), drawn(5 * gates, seed=8)
+
+    def steps(x: Any) -> Any:
+        state: Any = torch.zeros(4, 5, dtype=x.dtype)
+        state = (state, state) if kind == "lstm" else state
+        for t in range(3):
+            state = function(x[t], state, *weights)
+        return torch.cat(state) if kind == "lstm" else state
+
+    return steps
+
+
+CELLS = {kind: of_cell(kind, gates) for kind, gates in (("lstm", 4), ("gru", 3), ("rnn_tanh", 1), ("rnn_relu", 1))}
+WAYS = CELLS | LINEAR | PRODUCTS | LOSSES | ELEMENTS | LENGTHS | EXTREMES
 
 
 def total(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -206,4 +224,9 @@ def test_lengths(name: str):
 
 @pytest.mark.parametrize("name", EXTREMES)
 def test_extremes_and_instances(name: str):
+    _from_everywhere(name)
+
+
+@pytest.mark.parametrize("name", CELLS)
+def test_cells(name: str):
     _from_everywhere(name)
