@@ -18,7 +18,7 @@ from npdec._decomposed.size_warnings import has_finite_sum
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._impl._storage import shares_memory
 from npdec._law.ordinary import Form
-from npdec._law.ordinary_reverse import is_ordinary, on_graph, on_graph_of
+from npdec._law.ordinary_reverse import is_ordinary, made_of, on_graph, on_graph_of
 
 __all__ = [
     "Single", "affine", "all_but", "also", "before", "constant", "einsum_in_reverse", "filled", "of_body", "of_both",
@@ -164,10 +164,19 @@ def padded(call: Single) -> int:
 
 
 def filled(func: Function, args: Sequence[Any], options: dict[str, Any] | None = None) -> Any:
-    """masked_fill with a finite number, where a plain mask says so."""
-    if options or len(args) != 3 or type(args[2]) not in (int, float) or not math.isfinite(args[2]):
+    """masked_fill with a number, where a plain mask says so."""
+    if options or len(args) != 3 or type(args[2]) not in (int, float) or type(args[1]) is not torch.Tensor:
         return NotImplemented
-    return affine(0, func, args) if type(args[1]) is torch.Tensor else NotImplemented
+    if math.isfinite(args[2]):
+        return affine(0, func, args)
+    call = single(func, args)
+    if call is None or call.place or args[1].ndim > call.x.value.ndim:
+        return NotImplemented
+    x, mask, number = call.args
+    value = func(x.value, mask, number)
+    if value.shape != x.value.shape:
+        return NotImplemented
+    return made_of(value, func(materialised_residual(x), mask, number), func(x.components, mask, 0), x)
 
 
 def taken(func: Function, args: Sequence[Any], options: dict[str, Any] | None = None) -> Any:

@@ -87,8 +87,13 @@ def added(traits: int, func: Function, args: Sequence[Any]) -> Any:
     result."""
     pair = _pair_of(args)
     ends = None if pair is None else _ends(func, pair)
-    if pair is None or ends is None:
+    if pair is None:
         return NotImplemented
+    if ends is None:  # of shapes that broadcast
+        carrier = func(*pair.on_graph())
+        if carrier.dtype is not pair.like.value.dtype:
+            return NotImplemented
+        return on_graph(carrier.detach(), func(*pair.residuals).expand(carrier.shape), carrier, pair.like)
     first, second = [None if t is None else t.components for t in pair.tensors]
     if first is None or second is None:
         made = of_a_summand(traits, first, second)

@@ -80,7 +80,9 @@ def _ends(func: Function, x: DecomposedTensor, rows: Rows, named: dict[str, Any]
     return func(x.value, **named), row_by_row(lambda row: func(row, **named), x.residual, rows.leading)
 
 
-def _numbers(x: DecomposedTensor, rows: Rows, size: int, flat: float) -> tuple[torch.Tensor, torch.Tensor] | None:
+def _numbers(
+    x: DecomposedTensor, rows: Rows, size: int, flat: float, high: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor] | None:
     """What is kept of each row, and the residual that it was found beside; None where a path passes through zero
     variance, or the elements lie otherwise, or are so many (`size`) that several threads are asked."""
     length, leading, _, eps, centred = rows
@@ -88,9 +90,11 @@ def _numbers(x: DecomposedTensor, rows: Rows, size: int, flat: float) -> tuple[t
         return None
     row = narrowed(x.residual, leading)
     residual = row.contiguous() if row.shape[:leading].numel() == 1 else x.residual
+    if high is not x.value and row is residual:
+        residual = residual.contiguous()
     numbers = torch.empty((x.value.numel() // length, _NUMBERS), dtype=torch.float64)
     deep = deepest(x.value.dtype)
-    found = calls.normal_rows(x.value, residual, numbers, length, length * eps, centred, deep, flat)
+    found = calls.normal_rows(high, residual, numbers, length, length * eps, centred, deep, flat)
     return (numbers, residual) if found else None
 
 
@@ -98,7 +102,7 @@ def _passed(x: DecomposedTensor, rows: Rows, weight: torch.Tensor | None) -> tor
     """The components of the normalised elements, times the weight; None as for `_numbers`, and for rows of which
     rounding alone may be left."""
     components = x.components
-    found = _numbers(x, rows, components.numel(), flatness(x.value.dtype) if rows.centred else 0.0)
+    found = _numbers(x, rows, components.numel(), flatness(x.value.dtype) if rows.centred else 0.0, x.value)
     if found is None:
         return None
     made = torch.empty_like(components)
@@ -113,7 +117,8 @@ def back_through(
     x: DecomposedTensor, rows: Rows, weight: torch.Tensor | None
 ) -> tuple[Function, Sequence[torch.Tensor]] | None:
     """What takes gradients (1, *shape) back, and the tensors that it takes beside them."""
-    found = _numbers(x, rows, x.value.numel(), 0.0)
+    high = x.value.contiguous()
+    found = _numbers(x, rows, x.value.numel(), 0.0, high)
     if found is None:
         return None
     numbers, step, centred = found[0], rows.step, rows.centred
@@ -126,7 +131,7 @@ def back_through(
             return made
         return _by_torch(grad, value, residual, numbers, scale, rows)
 
-    return vjp, (x.value, found[1])
+    return vjp, (high, found[1])
 
 
 def _by_torch(

@@ -60,6 +60,10 @@ LINEAR: dict[str, Callable[[Any], Any]] = {
     "einsum with a constant": lambda x: torch.einsum("bti,io->bto", x, MATRIX),
     "einsum over the batch": lambda x: torch.einsum("bti,bti->ti", x, ROWS),
     "constant that broadcasts": lambda x: x * ROWS[:, None],
+    "sum that broadcasts": lambda x: x - x.mean(-1, keepdim=True) + x[0],
+    "number less a row": lambda x: 1 - x[0] + x,
+    "attention beyond a mask": lambda x: (x @ x.mT).masked_fill(SQUARE > 1, -torch.inf).softmax(-1) @ x,
+    "layer_norm of columns": lambda x: F.layer_norm(x.transpose(0, 1), (6,), ROW),
     "contiguous": lambda x: x.transpose(1, 2).contiguous(),
 }
 PRODUCTS: dict[str, Callable[[Any], Any]] = {
