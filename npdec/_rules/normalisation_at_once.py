@@ -89,9 +89,9 @@ def _numbers(
     if not length or not x.value.numel() or (size > _ALONE and torch.get_num_threads() > 1):
         return None
     row = narrowed(x.residual, leading)
-    residual = row.contiguous() if row.shape[:leading].numel() == 1 else x.residual
-    if high is not x.value and row is residual:
-        residual = residual.contiguous()
+    residual = row.contiguous()
+    if row.shape[:leading].numel() > 1:  # which may lie otherwise than the value does
+        residual = x.residual if residual is row else residual.expand(x.residual.shape)
     numbers = torch.empty((x.value.numel() // length, _NUMBERS), dtype=torch.float64)
     deep = deepest(x.value.dtype)
     found = calls.normal_rows(high, residual, numbers, length, length * eps, centred, deep, flat)
