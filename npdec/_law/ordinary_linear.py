@@ -27,6 +27,7 @@ from npdec._law.ordinary import (
     number_of,
     rows_of,
 )
+from npdec._law.reverse_forms import affine
 
 __all__ = [
     "cast",
@@ -159,7 +160,10 @@ def contiguous(func: Function, args: Sequence[Any]) -> Any:
     x = args[0]
     if len(args) == 1 and is_ordinary(x) and all(t.is_contiguous() for t in (x.value, x.residual, x.components)):
         return x
-    return each(func, args)
+    made = each(func, args)
+    if made is NotImplemented and type(x) is DecomposedTensor and not x.value.is_contiguous():
+        return affine(0, func, args)
+    return made
 
 
 def like_another(function: Function, batch: Function, traits: int) -> Form:
@@ -174,15 +178,17 @@ def like_another(function: Function, batch: Function, traits: int) -> Form:
     return of_shape
 
 
-def of_one(batch: Function, traits: int) -> Form:
-    """The form of a linear function of one, which has a rule for one more leading axis."""
+def of_one(batch: Function, traits: int, reverse: Function | None = None) -> Form:
+    """The form of a linear function of one, which has a rule for one more leading axis. `reverse` answers what is left
+    in reverse mode."""
     indexes, fresh = traits & Trait.INDEX, bool(traits & Trait.FRESH)
 
     @in_c("of_one", traits, batch)
     def form(func: Function, args: Sequence[Any]) -> Any:
         x, *rest = args
         if not is_ordinary(x):
-            return _of_reverse(batch, traits, func, x, rest)
+            made = _of_reverse(batch, traits, func, x, rest)
+            return reverse(func, args) if made is NotImplemented and reverse is not None else made
         for item in rest:
             if type(item) is DecomposedTensor:
                 return NotImplemented

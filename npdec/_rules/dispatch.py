@@ -27,6 +27,7 @@ from npdec._law.half_precision import warn_beyond_range
 from npdec._law.ordinary import is_observed, of_the_value
 from npdec._law.overrides_scope import Watcher, scope
 from npdec._law.overrides_scope import current as watched
+from npdec._law.reverse_writes import written_in_reverse
 from npdec._law.vjp_calls import answer, has_many_components
 from npdec._rules import autograd_function, choosing, collectives, graph_on_demand, inplace, table
 from npdec._rules.argument_names import following, in_their_places, out_of_place
@@ -56,7 +57,8 @@ def rule_of(func: Function) -> Rule:
     if row is not None:
         return row.rule
     rule = default_rule(func)
-    add([func], Row(rule, found=True, short=inplace.short(rule.in_place) if rule.in_place else None))
+    short = inplace.short(rule.in_place) if rule.in_place else table.short_of(func, rule)
+    add([func], Row(rule, found=True, short=short, options=rule.passes))
     return rule
 
 
@@ -167,6 +169,8 @@ def dispatch(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any
         args, kwargs = in_their_places(func, args, kwargs)
     if torch.is_grad_enabled() and not tracing() and not is_observed():
         made = graph_on_demand.answer(func, args, kwargs)
+        if made is NotImplemented and kwargs.get("inplace") is True:
+            made = written_in_reverse(func, args, {**kwargs, "inplace": False})
         if made is not NotImplemented:
             return made
     here = scope()
