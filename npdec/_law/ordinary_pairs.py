@@ -41,7 +41,9 @@ from npdec._law.ordinary import (
 from npdec._law.ordinary_numbers import constant_beside, numbers_in_two, sum_of_two
 from npdec._torch.tracing import name_of
 
-__all__ = ["Pair", "by_means", "einsum", "is_constant", "layer", "matmul", "midpoint", "pair_of"]
+__all__ = [
+    "Pair", "aligned", "by_means", "einsum", "is_constant", "layer", "matmul", "middles", "midpoint", "pair_of",
+]  # fmt: skip
 
 Function = Callable[..., Any]
 _JUMP = 0.5  # no jump of an angle is smaller
@@ -91,7 +93,7 @@ def pair_of(args: Sequence[Any], apart: bool = False) -> Pair | None:
         return _broadcast(a, b)
     alike = a.residual.stride() == b.residual.stride()  # rows that are equal in both are so in the result
     residuals: tuple[Any, Any] = (rows_of(a), rows_of(b)) if alike else (a.residual, b.residual)
-    labels, parts = _aligned(a, b, apart)
+    labels, parts = aligned(a, b, apart)
     if parts is None:
         return None
     return Pair(
@@ -106,7 +108,7 @@ def _broadcast(a: DecomposedTensor, b: DecomposedTensor) -> Pair | None:
         return None
     if any(0 in t.residual.stride() and t.residual.numel() > FEW for t in (a, b)):  # of equal rows one is enough
         return None
-    labels, parts = _aligned(a, b)
+    labels, parts = aligned(a, b)
     if parts is None:
         return None
     axes = max(len(shape), len(other))
@@ -136,7 +138,7 @@ def _is_beside(b: Any, like: torch.Tensor) -> bool:
     return type(b) in FACTORS and b.dtype is like.dtype and _fit(b.shape, like.shape) and has_elements(b)
 
 
-def _aligned(
+def aligned(
     a: DecomposedTensor, b: DecomposedTensor, apart: bool = False
 ) -> tuple[Labels, tuple[torch.Tensor, torch.Tensor] | None]:
     """The labels of two tensors, and their components under these; None if these are many. If no label is in common,
@@ -170,40 +172,51 @@ def matmul(func: Function, args: Sequence[Any]) -> Any:
     first, second = a.value.ndim, b.value.ndim
     if not first or not second or (max(first, second) > 2 and a.value.shape[:-2] != b.value.shape[:-2]):
         return NotImplemented
-    middles = _middles(a, b)
-    labels, parts = _aligned(a, b) if middles is not None else (a.labels, None)
-    if middles is None or parts is None:
+    found = middles(a, b)
+    labels, parts = aligned(a, b) if found is not None else (a.labels, None)
+    if found is None or parts is None:
         return NotImplemented
     if first == second > 1:  # equal rows and columns need one of them
         rows, columns = narrowed(a.residual, first - 1), narrowed(b.residual.mT, first - 1).mT
     else:  # BLAS adds up elements that are one in memory in another order
         rows, columns = materialised_residual(a), materialised_residual(b)
     # A vector's components are as many rows, or columns.
-    ahead = torch.matmul(parts[0].unsqueeze(-2) if first == 1 < second else parts[0], middles[1])
-    behind = torch.matmul(middles[0], parts[1].unsqueeze(-1) if second == 1 else parts[1])
+    ahead = torch.matmul(parts[0].unsqueeze(-2) if first == 1 < second else parts[0], found[1])
+    behind = torch.matmul(found[0], parts[1].unsqueeze(-1) if second == 1 else parts[1])
     shape = (len(labels), *a.value.shape[:-1], *(b.value.shape[-1:] if second > 1 else ()))
     components = ahead.reshape(shape) + behind.reshape(shape)
     return made_of(func(a.value, b.value), func(rows, columns), components, a, labels)
 
 
 def einsum(func: Function, args: Sequence[Any]) -> Any:
-    """An Einstein sum of two: each times the other's midpoint."""
-    if len(args) != 3 or type(args[0]) is not str or not (is_ordinary(args[1]) and is_ordinary(args[2])):
+    """An Einstein sum of two: each times the other's midpoint, or times a constant."""
+    if len(args) != 3 or type(args[0]) is not str:
         return NotImplemented
     equation, a, b = args
     terms = _EQUATION.fullmatch(equation)
     spare = None if terms is None else next((letter for letter in ascii_letters if letter not in equation), None)
-    middles = None if spare is None else _middles(a, b)
-    if terms is None or middles is None:
-        return NotImplemented
-    labels, parts = _aligned(a, b)
-    if parts is None:
+    if terms is None or spare is None:
         return NotImplemented
     first, second, out = terms.groups()
+    in_first, in_second = f"{spare}{first},{second}->{spare}{out}", f"{first},{spare}{second}->{spare}{out}"
+    if type(a) in FACTORS or type(b) in FACTORS:
+        x, factor, rows = (b, a, in_second) if type(a) in FACTORS else (a, b, in_first)
+        if not is_ordinary(x) or factor.dtype is not x.value.dtype or not has_elements(factor):
+            return NotImplemented
+        if x.components.numel() > _LARGE or not is_moderate(factor):
+            return NotImplemented
+        operands = [(part, factor) if x is a else (factor, part) for part in (x.value, materialised_residual(x))]
+        components = func(rows, *((x.components, factor) if x is a else (factor, x.components)))
+        return made_of(func(equation, *operands[0]), func(equation, *operands[1]), components, x)
+    if not (is_ordinary(a) and is_ordinary(b)):
+        return NotImplemented
+    found = middles(a, b)
+    labels, parts = aligned(a, b) if found is not None else (a.labels, None)
+    if found is None or parts is None:
+        return NotImplemented
     value = func(equation, a.value, b.value)
     residual = func(equation, materialised_residual(a), materialised_residual(b))
-    components = func(f"{spare}{first},{second}->{spare}{out}", parts[0], middles[1])
-    components = components + func(f"{first},{spare}{second}->{spare}{out}", middles[0], parts[1])
+    components = func(in_first, parts[0], found[1]) + func(in_second, found[0], parts[1])
     return made_of(value, residual, components, a, labels)
 
 
@@ -224,10 +237,10 @@ def layer(func: Function, args: Sequence[Any]) -> Any:
         return NotImplemented
     if not (carried or bias is None or (type(bias) in FACTORS and has_elements(bias))):
         return NotImplemented
-    middles = _middles(x, weight)
-    if middles is None:
+    found = middles(x, weight)
+    if found is None:
         return NotImplemented
-    components = torch.matmul(x.components, middles[1].mT) + torch.matmul(middles[0], weight.components.mT)
+    components = torch.matmul(x.components, found[1].mT) + torch.matmul(found[0], weight.components.mT)
     if carried:
         components = components + bias.components.unsqueeze(1)
     ends = (bias.value, materialised_residual(bias)) if carried else (bias, bias)
@@ -235,7 +248,7 @@ def layer(func: Function, args: Sequence[Any]) -> Any:
     return made_of(value, func(materialised_residual(x), materialised_residual(weight), ends[1]), components, x)
 
 
-def _middles(a: DecomposedTensor, b: DecomposedTensor) -> tuple[torch.Tensor, torch.Tensor] | None:
+def middles(a: DecomposedTensor, b: DecomposedTensor) -> tuple[torch.Tensor, torch.Tensor] | None:
     """The middles of the paths of two factors; None where these are large, or not alike."""
     if a.value.dtype is not b.value.dtype:
         return None

@@ -7,9 +7,13 @@ from typing import Any
 
 import torch
 
-from npdec._law.ordinary import built, has_elements, is_ordinary
+from npdec._decomposed.broadcast_residuals import materialised_residual
+from npdec._law.ordinary import built, has_elements, is_ordinary, made_of
 
-__all__ = ["added_at", "copied_to", "filled", "filled_at", "mask_scattered", "mask_selected", "put_over", "scattered"]
+__all__ = [
+    "added_at", "copied_to", "filled", "filled_at", "mask_scattered", "mask_selected", "padded", "put_over",
+    "scattered",
+]  # fmt: skip
 
 Function = Callable[..., Any]
 _NUMBERS = (float, int)
@@ -132,3 +136,18 @@ def mask_selected(func: Function, args: Sequence[Any]) -> Any:
     value, places = func(x.value, mask), mask.reshape(-1).nonzero().squeeze(1)
     components = x.components.reshape(len(x.labels), mask.numel()).index_select(1, places)
     return built(value, func(x.residual, mask), components, x.labels)
+
+
+def padded(func: Function, args: Sequence[Any], options: dict[str, Any] | None = None) -> Any:
+    """pad with a number, which is no component's."""
+    if not 2 <= len(args) <= 4 or not is_ordinary(args[0]):
+        return NotImplemented
+    x, pad = args[:2]
+    given = dict(zip(("mode", "value"), args[2:], strict=False)) | (options or {})
+    mode, number = given.pop("mode", "constant"), given.pop("value", None)
+    if given or mode != "constant" or type(pad) not in (tuple, list) or type(number) not in (*_NUMBERS, type(None)):
+        return NotImplemented
+    if not all(type(width) is int for width in pad):
+        return NotImplemented
+    value, residual = (func(part, pad, mode, number) for part in (x.value, materialised_residual(x)))
+    return made_of(value, residual, func(x.components, pad), x)

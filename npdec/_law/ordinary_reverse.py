@@ -111,9 +111,9 @@ def layer(func: Function, x: DecomposedTensor, weight: torch.Tensor, bias: torch
     return on_graph(carrier.detach(), func(row, weight, bias).expand(carrier.shape), carrier, x)
 
 
-def convolution(func: Function, args: Sequence[Any]) -> Any:
+def convolution(func: Function, args: Sequence[Any], options: dict[str, Any] | None = None) -> Any:
     """Of a batch, with a constant weight and bias."""
-    if not 2 <= len(args) <= 8 or not is_ordinary(args[0]):
+    if options or not 2 <= len(args) <= 8 or not is_ordinary(args[0]):
         return NotImplemented
     x, weight, *rest = args
     bias = rest[0] if rest else None

@@ -12,7 +12,7 @@ import torch.nn.functional as F
 from npdec._core.signatures import read_parameters
 from npdec._core.tags import Linear, Multilinear
 from npdec._decomposed.registry import Trait
-from npdec._law import ordinary_pairs, ordinary_reverse
+from npdec._law import ordinary_pairs, ordinary_products, ordinary_reverse
 from npdec._law.discrete import as_numbers
 from npdec._law.law import TaggedRule
 from npdec._law.reverse_forms import einsum_in_reverse
@@ -21,12 +21,12 @@ from npdec._rules.rule import rule
 
 @rule("mul multiply", traits=Trait.ELEMENTWISE | Trait.MULTIPLY)
 @rule("bmm dot", traits=Trait.MATMUL)
-@rule("kron", traits=Trait.HIDES_WRITES)
-@rule("inner vdot outer ger")
+@rule("kron", traits=Trait.HIDES_WRITES, short=ordinary_products.product)
+@rule("inner vdot outer ger", short=ordinary_products.product)
 def product(input: Multilinear, other: Multilinear) -> Any: ...
 
 
-@rule("cross vecdot tensordot")
+@rule("cross vecdot tensordot", short=ordinary_products.product)
 def product_along(input: Multilinear, other: Multilinear, *args: Any, **kwargs: Any) -> Any: ...
 
 
@@ -67,9 +67,18 @@ def linear(input: Multilinear, weight: Multilinear, bias: Linear | None = None) 
 def bilinear(input1: Multilinear, input2: Multilinear, weight: Multilinear, bias: Linear | None = None) -> Any: ...
 
 
-@rule("conv1d conv2d conv3d", traits=Trait.CONV, short=ordinary_reverse.convolution)
+@rule(
+    "conv1d conv2d conv3d",
+    traits=Trait.CONV,
+    short=ordinary_products.product_and_sum,
+    reverse=ordinary_reverse.convolution,
+)
 @rule("convolution")
-@rule(F.conv_transpose1d, F.conv_transpose2d, F.conv_transpose3d, short=ordinary_reverse.convolution)
+@rule(
+    *(F.conv_transpose1d, F.conv_transpose2d, F.conv_transpose3d),
+    short=ordinary_products.product_and_sum,
+    reverse=ordinary_reverse.convolution,
+)
 def convolution(
     input: Multilinear, weight: Multilinear, bias: Linear | None = None, *args: Any, **kwargs: Any
 ) -> Any: ...

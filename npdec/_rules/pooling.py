@@ -19,7 +19,7 @@ from npdec._decomposed.registry import Trait, functions
 from npdec._decomposed.reverse_graph import by_vjp, no_graph, uses_vjp
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._impl.envelope_impl import leading_fractions
-from npdec._law import law
+from npdec._law import law, ordinary_places
 from npdec._law.reverse_forms import affine, padded
 from npdec._rules.extremes_reverse import adaptive_pool
 from npdec._rules.pooling_reverse import max_pool
@@ -328,7 +328,7 @@ def _adaptive_windows(length: int, outputs: int) -> Places:
     return [[min(first + k, last) for first, last in zip(firsts, lasts, strict=True)] for k in range(longest)]
 
 
-@rule("pad", traits=Trait.MOVE, reverse=partial(affine, padded))
+@rule("pad", traits=Trait.MOVE, short=ordinary_places.padded, reverse=partial(affine, padded))
 def _pad(func: Function, x: Any, pad: Any, mode: str = "constant", value: Any = None) -> Any:
     """Padding is linear but for the constant that it pads with, which is no component's."""
     made = law.TaggedRule.of("Linear")(F.pad, (x, pad, mode), {})
