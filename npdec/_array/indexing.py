@@ -185,6 +185,7 @@ def setitem(array: NDArrayBase, key: Any, value: Any) -> None:
         value = _element(value, array._d)
     tensor = value._t if type(value) is type(array) else as_value(value, array._d, array._t.device)
     if type(value) in (list, tuple) and tensor.dim() > (most := ordinary.axes_of(items, array._t.dim())):
+        getitem_impl.getitem(array._t, items)  # IndexError goes first
         raise ValueError(
             "setting an array element with a sequence. The requested array would exceed the maximum number of "
             f"dimension of {most}."

@@ -23,12 +23,14 @@ from npdec._torch.interrupts import undisturbed
 from npdec._torch.tracing import tracing
 
 __all__ = [
+    "apart",
     "family",
     "is_settled",
     "link",
     "link_lazily",
     "link_ordinary",
     "link_results",
+    "makes_graph",
     "shares_memory",
 ]
 
@@ -207,3 +209,29 @@ def is_settled(tensor: DecomposedTensor) -> bool:
         if views.loose:
             return False
     return _lies_like(tensor.residual, tensor.value) and _lies_like(tensor.components, tensor.value)
+
+
+def makes_graph(given: Iterable[Any]) -> bool:
+    """Whether what is computed of tensors has a graph: one of them, or a part of one, requires gradients."""
+    if not torch.is_grad_enabled():
+        return False
+    for x in given:
+        if isinstance(x, DecomposedTensor):
+            components = x.__dict__.get("components")  # which are made, and not by asking for them
+            if x.value.requires_grad or x.residual.requires_grad or getattr(components, "requires_grad", False):
+                return True
+        elif isinstance(x, torch.Tensor) and x.requires_grad:
+            return True
+    return False
+
+
+def apart(operands: tuple[Any, ...], outs: Iterable[Any]) -> tuple[Any, ...]:
+    """Operands of a call that is written into arrays: copies of those over the memory of one of these, if the call
+    makes a graph, which wants what is overwritten."""
+    if not makes_graph(operands):
+        return operands
+    written = [out._t for out in outs if out is not None]
+    return tuple(
+        x.clone() if isinstance(x, torch.Tensor) and any(shares_memory(x, out) for out in written) else x
+        for x in operands
+    )

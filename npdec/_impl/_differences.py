@@ -13,7 +13,7 @@ def subtract(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
     """a - b in one dtype; unsigned integers wrap around."""
     if a.dtype in _util.UNSIGNED:
         return _util.from_int64(_util.to_int64(a) - _util.to_int64(b), a.dtype)
-    return a - b
+    return _util.on_parts(torch.sub, a, b) if a.is_complex() else a - b
 
 
 def steps_along(a: torch.Tensor, axis: int) -> torch.Tensor:

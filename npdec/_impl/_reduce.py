@@ -109,7 +109,10 @@ def total(
     x = fold(x, axes, keepdims is not NoValue and bool(keepdims)) if axes else x.clone()
     if has_initial(initial):
         start = initial_value(initial, target, x.device)
-        made = combine(x, _util.to_int64(start) if exact else start)
+        if combine is torch.add and x.is_complex():
+            made = _util.on_parts(combine, x, start)
+        else:
+            made = combine(x, _util.to_int64(start) if exact else start)
         if not exact and combine is torch.add and type(a) is torch.Tensor:
             made = _with_negative_zeros(made, start, _util.cast(a, target), axes, keepdims, where)
         x = made

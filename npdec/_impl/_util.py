@@ -276,6 +276,12 @@ def real_part(x: torch.Tensor) -> torch.Tensor:
     return torch.real(x)
 
 
+def on_parts(function: Callable[..., torch.Tensor], *operands: torch.Tensor) -> torch.Tensor:
+    """A sum of complex numbers, part by part: torch multiplies by `alpha` first, which makes nan of infinite parts."""
+    parts = (torch.view_as_real(torch.resolve_conj(x)) for x in operands)
+    return torch.view_as_complex(function(*parts))
+
+
 def watched_cast(x: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
     """`x.to(dtype)`, of which `on_cast` is told."""
     if dtype is torch.float16 and x.dtype is torch.float64 and type(x) is torch.Tensor and not x.requires_grad:

@@ -19,23 +19,9 @@ from npdec._impl.setitem_impl import broadcast_input, fit_indexed, fit_leading, 
 def _values(values: Any, x: torch.Tensor) -> torch.Tensor:
     """What is to be written into `x`, in its dtype, and not in its memory. Python numbers have to fit it."""
     if not isinstance(values, torch.Tensor):
-        return _number(values, x)
+        return dtypes_impl.element(values, x.dtype, x.device)
     values = _util.cast(values, x.dtype)
     return values.clone() if _storage.shares_memory(values, x) else values
-
-
-def _number(value: Any, x: torch.Tensor) -> torch.Tensor:
-    kind = dtypes_impl.kind(x.dtype)
-    if isinstance(value, complex) and kind in "uif":
-        what = (
-            "float() argument must be a string or"
-            if kind == "f"
-            else "int() argument must be a string, a bytes-like object or"
-        )
-        raise TypeError(f"{what} a real number, not 'complex'")
-    if kind in "ui":
-        value = int(value)
-    return dtypes_impl.scalar_tensor(value, x.dtype, x.device)
 
 
 def _check_cast(source: torch.dtype, x: torch.Tensor, casting: str, what: str = "array data") -> None:
@@ -93,13 +79,15 @@ def copyto(dst: InPlace, src: ArrayLikeOrScalar, casting: str = "same_kind", whe
     else:
         natural = dtypes_impl.result_type(src)
         dtypes_impl.can_cast(natural, natural, casting)  # the name of the rule is checked, whether or not it is needed
+        if dst.dtype is torch.bool:
+            dtypes_impl.check_truth(src)
         if isinstance(src, bool) or dtypes_impl.result_type(dst.dtype, src) is not dst.dtype:
             _check_cast(natural, dst, casting, "scalar")
         elif casting == "equiv" and natural is not dst.dtype:  # "no" is allowed, in NumPy too
             name = str(dst.dtype).removeprefix("torch.")
             raise TypeError(f"cannot cast Python {type(src).__name__} to {name} under the casting rule '{casting}'")
         if _promotion.converts(src, dst.dtype):
-            values = _number(src, dst)
+            values = dtypes_impl.element(src, dst.dtype, dst.device)
         else:
             values = _util.cast(dtypes_impl.scalar_tensor(src, natural, dst.device), dst.dtype)
     shape = tuple(dst.shape)

@@ -167,6 +167,8 @@ def _fill_tensor(fill_value: Any, dtype: torch.dtype | None, device: Any) -> tor
         dtype = torch.uint64 if big else dtypes_impl.result_type(fill_value)
     elif not _promotion.converts(fill_value, dtype):  # a cast of 1.5 or of 1j to an integer is the array's
         return _util.cast(dtypes_impl.scalar_tensor(fill_value, dtypes_impl.result_type(fill_value), device), dtype)
+    if dtype is torch.bool:
+        dtypes_impl.check_truth(fill_value)
     return dtypes_impl.scalar_tensor(fill_value, dtype, device)
 
 
@@ -199,7 +201,7 @@ def _full(shape: tuple[int, ...], value: Any, dtype: torch.dtype | None) -> torc
         return None
     if dtype is None:
         dtype = torch.bool if kind is bool else _promotion.WEAK[kind]
-    elif dtype not in _FILLED[kind]:
+    elif dtype not in _FILLED[kind] or (dtype is torch.uint8 and value < 0):  # which torch wraps around
         return None
     try:
         return torch.full(shape, value, dtype=dtype)

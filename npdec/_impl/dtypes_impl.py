@@ -355,3 +355,22 @@ def all_fit(values: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
         signed = values.to(torch.int64)
         return ((signed >= 0) & (signed <= high)).all()
     return ((values >= low) & (values <= high)).all()
+
+
+def element(value: Any, dtype: torch.dtype, device: torch.device | None = None) -> torch.Tensor:
+    """A Python number as an element of an array. OverflowError where it is out of range, ValueError for nan as an
+    integer, TypeError for a complex number as a real one."""
+    of = kind(dtype)
+    if isinstance(value, complex) and of in "uif":
+        what = "a string or" if of == "f" else "a string, a bytes-like object or"
+        name = "float" if of == "f" else "int"
+        raise TypeError(f"{name}() argument must be {what} a real number, not 'complex'")
+    if of in "ui":
+        value = int(value)
+    return scalar_tensor(value, dtype, device)
+
+
+def check_truth(value: complex) -> None:
+    """Raise OverflowError for a Python int that is too large to be cast to booleans: by way of int64."""
+    if type(value) is int:
+        check_fits(value, torch.int64)

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 from npdec._core.tags import ArrayLike, Linear, Multilinear, Pointwise, Stepwise, ufunc
-from npdec._impl import _flags, dtypes_impl
+from npdec._impl import _flags, _util, dtypes_impl
 from npdec._impl._by_numpy import are_many, by_numpy_elementwise
 from npdec._impl._quotient_of_numbers import divmod_of_numbers
 from npdec._impl._storage import signed
@@ -49,12 +49,10 @@ _FEW_ON_HOST = 50  # of which Python finds the least sooner than torch
 
 
 def _on_parts(function: Callable[..., torch.Tensor], *operands: torch.Tensor) -> torch.Tensor:
-    """A sum of complex numbers, part by part: torch multiplies by `alpha` first, which makes nan of infinite parts."""
     if operands[0].shape != operands[-1].shape and any(map(are_many, operands)) and are_numbers(*operands):
         # Beside a last axis of two, torch adds what it broadcasts one by one.
         operands = tuple(x.contiguous() for x in torch.broadcast_tensors(*operands))
-    parts = (torch.view_as_real(torch.resolve_conj(x)) for x in operands)
-    return torch.view_as_complex(function(*parts))
+    return _util.on_parts(function, *operands)
 
 
 @ufunc(torch.add, loops="add", operator="add", identity=0, flags=_flags.SUM, by_numpy=_INT64)

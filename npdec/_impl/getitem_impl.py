@@ -102,10 +102,11 @@ class Plan:
     view whose slices run backwards. `axes` are the axes of the view that arrays index, and `index` their int64 tensors.
     `position` is where in the result the axes of the broadcast index go. `distinct` says that no element is indexed
     twice, `masked` that the key is one boolean array of the array's own dimensions, and `leads` that
-    arrays index the first axes, and that no slice runs backwards.
+    arrays index the first axes, and that no slice runs backwards. `unchecked` are the index tensors, with the size and
+    the number of the axis, whose bounds `check_bounds` has to look at.
     """
 
-    __slots__ = ("axes", "basic", "distinct", "flips", "index", "leads", "masked", "position")
+    __slots__ = ("axes", "basic", "distinct", "flips", "index", "leads", "masked", "position", "unchecked")
 
     def __init__(self, shape: tuple[int, ...], key: tuple[Any, ...]) -> None:
         items = full_key(shape, key)
@@ -146,8 +147,12 @@ class Plan:
         if len(self.index) > 1:
             self._broadcast()
         self.distinct = not unchecked
+        self.unchecked = unchecked
+
+    def check_bounds(self) -> None:
+        """Raise IndexError where an array names what there is not."""
         if self.index and self.index[0].numel():
-            check_all_bounds(unchecked)
+            check_all_bounds(self.unchecked)
 
     def _add_slice(self, item: slice, size: int, view_axis: int) -> None:
         start, stop, step = item.indices(size)
@@ -280,6 +285,7 @@ def getitem(x: torch.Tensor, key: tuple[Any, ...]) -> torch.Tensor:
     if x.dtype in WIDE_UNSIGNED and not x.is_cpu:  # of which no accelerator reads elements by arrays
         return _storage.seen_as(getitem(_storage.signed(x), key), x.dtype)
     plan = Plan(tuple(x.shape), key)
+    plan.check_bounds()
     if plan.leads and plan.index[0].ndim and are_in_order(plan.index) and _is_descending(x):
         its = iter(plan.index)
         made = x[tuple([next(its) if item is _ALL else item for item in plan.basic])]

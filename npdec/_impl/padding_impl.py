@@ -149,9 +149,11 @@ def _padder(mode: str, option: Any, array: torch.Tensor, widths: list[tuple[int,
     if mode in ("constant", "linear_ramp"):
         given = _host.as_tensor(option).to(array.device)
         values = _pairs(given, array.ndim)
+        is_table = given.numel() > 2 or tuple(given.shape) == (2, 1)  # of which NumPy makes Python's numbers
         if mode == "constant":
+            _check_fit(given, array.dtype, is_table)
             return _constant(values)
-        if given.numel() > 2 or tuple(given.shape) == (2, 1):  # NumPy turns a table of ends into Python numbers: weak
+        if is_table:  # weak
             weak = _WEAK[dtypes_impl.kind(given.dtype)]
             values = values.to(dtypes_impl.common_dtype(array.dtype, weak))
         return _ramp(values)
@@ -176,6 +178,19 @@ def _slab(value: torch.Tensor, x: torch.Tensor, axis: int, width: int) -> torch.
     shape = list(x.shape)
     shape[axis] = width
     return value.expand(shape)
+
+
+def _check_fit(given: torch.Tensor, dtype: torch.dtype, are_pythons: bool) -> None:
+    """Raise where a number does not become an element of integers: OverflowError out of their range, ValueError for
+    nan. Of scalars only signed integers are read as Python's; unsigned ones wrap around."""
+    if dtype not in (dtypes_impl.RANGES if are_pythons else _SIGNED) or dtypes_impl.can_cast(given.dtype, dtype):
+        return
+    if _util.are_numbers(given):
+        for number in _util.numbers(given).reshape(-1).tolist():
+            dtypes_impl.check_fits(int(number.real), dtype)
+
+
+_SIGNED = frozenset({torch.int8, torch.int16, torch.int32, torch.int64})
 
 
 def _constant(values: torch.Tensor) -> _Padder:

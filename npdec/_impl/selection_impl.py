@@ -14,7 +14,7 @@ import torch
 from npdec._core.direct import Direct
 from npdec._core.tags import Array, ArrayLike, ArrayLikeOrScalar, NoValue, Opaque, OutArray, out_casting, public
 from npdec._impl import _host, _order, _util
-from npdec._impl.dtypes_impl import can_cast, kept_beside, result_type, scalar_tensor
+from npdec._impl.dtypes_impl import can_cast, element, kept_beside, result_type, scalar_tensor
 from npdec._impl.indexing_impl import read_mode
 from npdec._impl.sorting_impl import as_truth, flatnonzero, nonzero
 
@@ -218,7 +218,12 @@ def piecewise(x: ArrayLike, condlist: object, funclist: object, *args: Any, **kw
             condition = condition.expand(x.shape)
         elif tuple(condition.shape) != tuple(x.shape):
             condition, rest = _of_leading_axes(condition, x)
-        values = None if callable(function) else _operand(_host.as_tensor(function, device=x.device), x.dtype, x.device)
+        if type(function) in (bool, int, float, complex):
+            values = element(function, x.dtype, x.device)
+        elif not callable(function):
+            values = _operand(_host.as_tensor(function, device=x.device), x.dtype, x.device)
+        else:
+            values = None
         if values is not None and not values.ndim:
             y = torch.where(condition, values, y)
             continue

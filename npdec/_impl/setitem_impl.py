@@ -87,6 +87,7 @@ def _put(view: torch.Tensor, plan: Plan, value: torch.Tensor, flips: list[int]) 
     rest = tuple(view.shape[count:])
     result = rest[: plan.position] + indexed + rest[plan.position :]
     value = fit_indexed(value, result, plan.masked)
+    plan.check_bounds()  # NumPy looks at the shape first
     # One plain number may be written twice to an element; anything that carries a graph must not.
     constant = value.numel() == 1 and type(value) is torch.Tensor and not value.requires_grad
     if constant or (value.numel() == 1 and plan.distinct):

@@ -22,6 +22,7 @@ from npdec._core.base import ArrayBase, NDArrayBase, UfuncBase
 from npdec._core.signatures import LAW_TAGS, Parameter
 from npdec._core.tags import NoValue, Spec
 from npdec._core.tracebacks import ended, ending
+from npdec._decomposed.aliasing import apart
 from npdec._decomposed.choices import chosen as looked_at
 from npdec._decomposed.size_warnings import of_what_stays
 from npdec._decomposed.tensor import DecomposedTensor
@@ -231,6 +232,7 @@ class ufunc(UfuncBase):
             given = {"out": outs, **options} if out is not NoValue and out is not None else options
             return call_options.asked(self, inputs, given, error)
         operands = tuple(x if type(x) in _PYTHON_SCALARS else as_operand_beside(x, inputs) for x in inputs)
+        operands = operands if call.outs is None or tracing() else apart(operands, call.outs)
         found: set[str] | None = set() if fp_state.watching else None
 
         def delivered() -> Any:

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
-from npdec._decomposed.aliasing import is_settled, shares_memory
+from npdec._decomposed.aliasing import is_settled, makes_graph, shares_memory
 from npdec._decomposed.axes import lead
 from npdec._decomposed.entries_in_place import steps_of, unmade
 from npdec._decomposed.kept_components import handed_on
@@ -85,7 +85,8 @@ def _applied(function: Function, args: Sequence[Any], kwargs: dict[str, Any], in
     args = list(args) if args else [kwargs["input"]]
     kwargs = {key: item for key, item in kwargs.items() if key != "input"}
     target = args[0]
-    if any(isinstance(arg, DecomposedTensor) and arg.reverse for arg in args):
+    given = [*args, *kwargs.values()]
+    if any(isinstance(arg, DecomposedTensor) and arg.reverse for arg in args) or makes_graph(given):
         args[0] = target.clone()  # backward will want what is overwritten
     result = function(*args, **kwargs)
     _check_cast(result, target)
