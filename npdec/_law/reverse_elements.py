@@ -135,7 +135,9 @@ def leaky(func: Function, args: Sequence[Any], options: dict[str, Any] | None = 
     found = ordinary_slope(None, _PIECES, F.relu, x.value, x.residual, F.relu)
     if found is None:
         return NotImplemented
-    if weight.numel() > 1 and x.value.ndim > 1:
+    if weight.numel() == 1:
+        weight = weight.reshape(())
+    elif x.value.ndim > 1:
         weight = weight.reshape([-1 if axis == 1 else 1 for axis in range(x.value.ndim)])
     slope = torch.lerp(weight.expand(value.shape), torch.ones_like(value), found[2])
     if not has_finite_sum(slope):

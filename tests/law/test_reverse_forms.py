@@ -103,6 +103,7 @@ ELEMENTS: dict[str, Callable[[Any], Any]] = {
     "number over": lambda x: 3 / (x * x + 1),
     "rows over": lambda x: ROW / (x * x + 1).sum(-1, keepdim=True),
     "prelu": lambda x: F.prelu(x, torch.tensor([0.3], dtype=x.dtype)),
+    "prelu of numbers": lambda x: F.prelu(x.sum(), torch.tensor([0.3], dtype=x.dtype)),
     "prelu of channels": lambda x: F.prelu(x, ROW[:4]),
     "softshrink": lambda x: F.softshrink(x, 0.4),
     "hardshrink": lambda x: F.hardshrink(x, 0.4),
