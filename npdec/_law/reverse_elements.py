@@ -135,7 +135,9 @@ def leaky(func: Function, args: Sequence[Any], options: dict[str, Any] | None = 
     found = ordinary_slope(None, _PIECES, F.relu, x.value, x.residual, F.relu)
     if found is None:
         return NotImplemented
-    if weight.numel() > 1 and x.value.ndim > 1:
+    if weight.numel() == 1:
+        weight = weight.reshape(())
+    elif x.value.ndim > 1:
         weight = weight.reshape([-1 if axis == 1 else 1 for axis in range(x.value.ndim)])
     slope = torch.lerp(weight.expand(value.shape), torch.ones_like(value), found[2])
     if not has_finite_sum(slope):
@@ -146,10 +148,15 @@ def leaky(func: Function, args: Sequence[Any], options: dict[str, Any] | None = 
 # -- jumps -------------------------------------------------------------------------------------------------------------
 
 
-def _rounded(x: torch.Tensor, r: torch.Tensor, step: torch.Tensor) -> torch.Tensor:
-    """Where nothing but rounding may have moved an argument."""
-    noise = _ROUNDINGS * torch.finfo(x.dtype).eps
-    return step.abs() <= noise * (x.abs() + r.abs())
+def _moved(x: DecomposedTensor) -> tuple[torch.Tensor, torch.Tensor] | None:
+    """By how much contributions move each element, and where that may be rounding alone; None where value and residual
+    are apart by something else: what they are differences of was rounded."""
+    value, residual = x.value, x.residual
+    total, step = x.components.detach().squeeze(0), value - residual
+    eps = torch.finfo(value.dtype).eps
+    if not bool(((step - total).abs() <= eps**0.5 * step.abs()).all()):
+        return None
+    return total, step.abs() <= _ROUNDINGS * eps * (value.abs() + residual.abs())
 
 
 def stepped(func: Function, args: Sequence[Any], options: dict[str, Any] | None = None) -> Any:
@@ -161,9 +168,11 @@ def stepped(func: Function, args: Sequence[Any], options: dict[str, Any] | None 
     value, residual = call(x), call(r)
     if type(value) is not torch.Tensor or value.dtype is not x.dtype or value.shape != x.shape or not x.numel():
         return NotImplemented
-    step, change = x - r, value - residual
-    still = _rounded(x, r, step)
-    slope = change / step.masked_fill(still, 1.0)
+    moved = _moved(call.x)
+    if moved is None:
+        return NotImplemented
+    change, (total, still) = value - residual, moved
+    slope = change / total.masked_fill(still, 1.0)
     if bool(still.any()):
         places = still.reshape(-1).nonzero().squeeze(1)
         at = x.reshape(-1).index_select(0, places)
@@ -187,12 +196,14 @@ def compared(func: Function, args: Sequence[Any], options: dict[str, Any] | None
     value, residual = func(a.value, b.value), func(a.residual, b.residual)
     if value.shape != like.value.shape or not value.numel() or not has_finite_sum(like.value):
         return NotImplemented
-    step = a.value - a.residual
-    change = value.to(step.dtype) - residual.to(step.dtype)
-    still = _rounded(a.value, a.residual, step)
+    moved = _moved(args[0])
+    if moved is None:
+        return NotImplemented
+    total, still = moved
+    change = value.to(total.dtype) - residual.to(total.dtype)
     if bool(still.logical_and(change != 0).any()):
         return NotImplemented
-    slope = change / step.masked_fill(still, 1.0)
+    slope = change / total.masked_fill(still, 1.0)
     if not float(torch.linalg.vector_norm(slope, math.inf)) <= STEEP:
         return NotImplemented
     return DecomposedTensor(value, residual, like.components * slope, like.labels, True)

@@ -283,13 +283,13 @@ def of_body(function: types.FunctionType, through: Function) -> Form:
     are answered each by its own rule."""
     code = function.__code__
     names = code.co_varnames[: code.co_argcount]
-    position = names.index("inplace") if "inplace" in names else len(names)
+    position = names.index("inplace") if "inplace" in names else None
 
     def form(func: Function, args: Sequence[Any], options: dict[str, Any] | None = None) -> Any:
         x = args[0] if args else None
         if type(x) is not DecomposedTensor or not is_ordinary(x):
             return NotImplemented
-        if any(args[position:]) or (options and options.get("inplace")):
+        if position is not None and (len(args) > position or (options and options.get("inplace"))):
             return NotImplemented
         return through(func, args, options or {})
 

@@ -168,7 +168,7 @@ def look_at(
         numbers = row.reshape(-1).tolist()
         made, total = sum(map(abs, numbers)), sum(numbers)
     else:
-        made, total = row.abs().sum().item(), row.sum().item()
+        made, total = torch.linalg.vector_norm(row, 1).item(), row.sum().item()
     ends = (abs(value.item()), abs(residual.item()))
     more = ": mode='forward' shares out what is left, and names the operation"
     if not made <= most * max(ends) and _warn_if_large(changes, value, residual, row.reshape(-1), more):
