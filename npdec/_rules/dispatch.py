@@ -25,6 +25,7 @@ from npdec._law.create_graph import wants_graph
 from npdec._law.discrete import OfNumbers, has_discrete
 from npdec._law.half_precision import warn_beyond_range
 from npdec._law.ordinary import is_observed, of_the_value
+from npdec._law.ordinary_forms import takes_options
 from npdec._law.overrides_scope import Watcher, scope
 from npdec._law.overrides_scope import current as watched
 from npdec._law.vjp_calls import answer, has_many_components
@@ -56,7 +57,8 @@ def rule_of(func: Function) -> Rule:
     if row is not None:
         return row.rule
     rule = default_rule(func)
-    add([func], Row(rule, found=True, short=inplace.short(rule.in_place) if rule.in_place else None))
+    short = inplace.short(rule.in_place) if rule.in_place else rule.short
+    add([func], Row(rule, found=True, short=short, options=takes_options(short)))
     return rule
 
 

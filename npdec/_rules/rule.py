@@ -63,7 +63,7 @@ def rule(
         for name, item in kind.items():
             setattr(answers, name, item)
         tags = answers.tags if isinstance(answers, TaggedRule) else {}
-        form = short or form_of(tags, traits, slope, mean, batch, rates)
+        form = short or answers.short or form_of(tags, traits, slope, mean, batch, rates)
         row = Row(
             answers, traits, slope, mean, batch, form, takes_options(form), indices, along, close=close, rates=rates
         )

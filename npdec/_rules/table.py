@@ -13,6 +13,7 @@ from torch._jit_internal import boolean_dispatched
 
 from npdec._decomposed import block_sparse_rules, entries_rules, overwriting  # noqa: F401  (each fills its slot)
 from npdec._decomposed.registry import Answer, Row, Rule, add, rows, wrap
+from npdec._law import ordinary_together
 from npdec._rules import (  # noqa: F401  (each enters its rules)
     arithmetic,
     attention,
@@ -72,6 +73,8 @@ def body(func: types.FunctionType, traced: bool = False) -> Rule:
 
     made_of_itself = Answer(through, delegates=True)
     made_of_itself.passes = True
+    if not traced:
+        made_of_itself.short = partial(ordinary_together.by_body, made)
     return made_of_itself
 
 
