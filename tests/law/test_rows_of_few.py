@@ -57,6 +57,11 @@ OTHERS: dict[str, Callable[[Any], Any]] = {
     "hinge": lambda x: F.hinge_embedding_loss(x, torch.sign(x.value)),
     "triplet": lambda x: F.triplet_margin_loss(x, x.flip(-1), x * 2),
     "broadcast_tensors": lambda x: torch.broadcast_tensors(x, x[..., :1]),
+    "count_nonzero": torch.count_nonzero,
+    "count along": lambda x: torch.count_nonzero(x, -1),
+    "count of conditions": lambda x: torch.count_nonzero(x > 0.5, 0),
+    "count of one": lambda x: torch.count_nonzero(x.reshape(-1)[0]),
+    "xlogy": lambda x: torch.xlogy(x, x.flip(-1).abs()),
     "mean of squares": lambda x: x.square().mean(),
     "mean square": lambda x: x * torch.rsqrt(x.square().mean(-1, keepdim=True) + 1e-6),
 }
