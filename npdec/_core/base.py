@@ -103,6 +103,7 @@ class UfuncBase:
     signature: str | None = None
     reduction: Callable[..., Any] | None = None  # the function that folds it along an axis
     _loops: str = ""  # which of the tables of loops it has
+    _tag: str | None  # of its first operand: how that enters
     _flags: Any  # which floating-point errors it can report
     _torch: Callable[..., Any] | None  # the torch function that is its kernel between arrays of the dtypes in _arrays
     _bare: Callable[..., Any] | None  # that function for plain tensors, without its rule

@@ -94,6 +94,7 @@ class Rule:
     writes = False  # into an argument, in another way than as a function written in place
     discrete = False  # it knows of decomposed booleans and integers
     inner: Any = None  # the rule within one that handles an argument `inplace`, or looks on
+    short: Any = None  # the short way of ordinary calls, if it has one of its own
     formula: Any = None  # the function in others, whose contributions are its own
     refused: str | None = None  # why contributions do not pass
 

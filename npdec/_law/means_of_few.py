@@ -20,6 +20,7 @@ from npdec._impl import slopes_impl
 from npdec._law.close_of_few import Close, exponential_between, power_between
 from npdec._law.of_few import POLYNOMIALS, RANGE, polynomial_slope, slope_of_number
 from npdec._law.powers_of_few import mean_power
+from npdec._law.quadrature_nodes import gauss_legendre
 from npdec._law.secant import KEPT
 
 __all__ = ["has_means", "means_of_few", "means_of_number", "slope_beside", "slopes_beside"]
@@ -103,6 +104,20 @@ def _logaddexp2(x: float, y: float, r: float, s: float) -> Means | None:
     return _sigmoid(ahead, before), _sigmoid(-ahead, -before)
 
 
+def _xlogy(x: float, y: float, r: float, s: float) -> Means | None:
+    """The means of log y and of x / y along the segment, from a positive y to another."""
+    if not (0 < s < math.inf and 0 < y < math.inf):
+        return None
+    dx, dy, ratio = x - r, y - s, y / s
+    if 0.25 < ratio < 4:  # where differences of logarithms lose digits, and a quadrature has all of them
+        first = second = 0.0
+        for node, weight in gauss_legendre(16):
+            here = s + node * dy
+            first, second = first + weight * math.log(here), second + weight * (r + node * dx) / here
+        return first, second
+    return (y * math.log(y) - s * math.log(s)) / dy - 1, (dx + (r - s * (dx / dy)) * math.log(ratio)) / dy
+
+
 _MEANS: dict[Any, Callable[[float, float, float, float], Means | None]] = {
     slopes_impl.mean_hypot: _hypot,
     slopes_impl.mean_atan2: _atan2,
@@ -110,6 +125,7 @@ _MEANS: dict[Any, Callable[[float, float, float, float], Means | None]] = {
     slopes_impl.mean_logaddexp2: _logaddexp2,
     slopes_impl.mean_nextafter: lambda x, y, r, s: (1.0, 0.0),
     slopes_impl.rates_of_power: mean_power,
+    slopes_impl.rates_of_xlogy: _xlogy,
 }
 
 

@@ -27,6 +27,7 @@ from npdec._law.ordinary import (
     number_of,
     rows_of,
 )
+from npdec._law.ordinary_whole import whole
 from npdec._law.reverse_forms import affine
 
 __all__ = [
@@ -128,7 +129,7 @@ def _cast(x: Any, dtype: Any) -> Any:
     if type(x) is DecomposedTensor and x.value.dtype is dtype:
         return x
     if not (dtype is torch.float64 or dtype is torch.float32):
-        return NotImplemented
+        return whole(x, dtype)
     number = number_in(x)
     if number is not None and abs(number[0]) <= _MOST and abs(number[1]) <= _MOST:  # in single precision, too
         return number_of(*number, x.labels, dtype)

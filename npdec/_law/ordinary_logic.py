@@ -28,9 +28,10 @@ from npdec._law.ordinary import (
 )
 from npdec._law.ordinary_choices import comparison
 from npdec._law.ordinary_numbers import sum_of_two
+from npdec._law.ordinary_rows import axes_of, rows_along
 from npdec._law.ordinary_steps import condition_of
 
-__all__ = ["finiteness", "folded", "logic", "negation", "replaced"]
+__all__ = ["finiteness", "folded", "how_many", "logic", "negation", "replaced"]
 
 Function = Callable[..., Any]
 _NUMBERS = frozenset({float, int, bool, type(None)})
@@ -84,8 +85,10 @@ def folded(everything: bool) -> Form:
 
 
 def _folded(everything: bool, func: Function, args: Sequence[Any]) -> Any:
-    if len(args) != 1 or type(args[0]) is not DecomposedTensor:
+    if not args or type(args[0]) is not DecomposedTensor:
         return NotImplemented
+    if len(args) > 1:
+        return _folded_rows(everything, func, *args)
     x = _truth(args[0])
     if x is NotImplemented or not is_condition(x) or not 0 < x.value.numel() <= HANDFUL or not x.value.is_cpu:
         return NotImplemented
@@ -98,6 +101,42 @@ def _folded(everything: bool, func: Function, args: Sequence[Any]) -> Any:
     components = x.components
     made = torch.mv(components.reshape(len(x.labels), -1), torch.tensor(weights, dtype=components.dtype))
     return condition_of(value, residual, made, x.labels)
+
+
+def _folded_rows(everything: bool, func: Function, given: DecomposedTensor, dim: Any, *rest: Any) -> Any:
+    """The same along axes."""
+    x, here = _truth(given), settings.get()
+    if x is NotImplemented or not is_condition(x) or not 0 < x.value.numel() <= HANDFUL or not x.value.is_cpu:
+        return NotImplemented
+    axes = axes_of(dim, x.value.ndim)
+    if axes is None or len(rest) > 1 or here.frozen_conditions or here.rule == "none" or x.components.requires_grad:
+        return NotImplemented
+    value, residual = func(given.value, dim, *rest), func(given.residual, dim, *rest)
+    if value.dtype is not torch.bool:
+        return NotImplemented
+    ends = [rows_along(end, axes).tolist() for end in (x.value, x.residual)]
+    weights = [
+        _weights_of_product(*[[flag is everything for flag in end] for end in row]) for row in zip(*ends, strict=True)
+    ]
+    components = (rows_along(x.components, axes, 1) * torch.tensor(weights, dtype=x.components.dtype)).sum(-1)
+    return condition_of(value, residual, components.reshape(len(x.labels), *value.shape), x.labels)
+
+
+def how_many(func: Function, args: Sequence[Any]) -> Any:
+    """torch.count_nonzero of a handful of numbers, of all or along axes: the sum of the conditions."""
+    here = settings.get()
+    if not 1 <= len(args) <= 2 or type(args[0]) is not DecomposedTensor or here.frozen_conditions:
+        return NotImplemented
+    given, x = args[0], _truth(args[0])
+    if x is NotImplemented or not is_condition(x) or not 0 < x.value.numel() <= HANDFUL or not x.value.is_cpu:
+        return NotImplemented
+    axes = axes_of(args[1], x.value.ndim) if len(args) > 1 and args[1] is not None else tuple(range(x.value.ndim))
+    if axes is None or here.rule != "affine" or x.components.requires_grad:
+        return NotImplemented
+    value, residual = func(given.value, *args[1:]), func(given.residual, *args[1:])
+    components = x.components.to(torch.float64)
+    components = rows_along(components, axes, 1).sum(-1) if axes else components.clone()
+    return condition_of(value, residual, components.reshape(len(x.labels), *value.shape), x.labels)
 
 
 def _weights_of_product(now: Sequence[bool], before: Sequence[bool]) -> list[float]:

@@ -10,25 +10,26 @@ from typing import Any
 
 import torch
 
+from npdec._decomposed.choices import is_watched, places_beside
 from npdec._decomposed.settings import current as settings
 from npdec._decomposed.size_limits import HANDFUL
-from npdec._decomposed.size_warnings import STEEP
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._law.of_few import listed, vector
 from npdec._law.ordinary import Form, built, carries_graph, is_ordinary, number_in, number_of
+from npdec._law.ordinary_rows import axes_of, is_complete, made_of_rows, soft_shares
 from npdec._law.quadrature_nodes import gauss_legendre
+from npdec._torch.tracing import name_of
 
 __all__ = [
-    "direction", "greatest", "leading", "length_of_vector", "product_of_vector", "running_products",
+    "direction", "greatest", "leading", "length_of_vector", "logarithm_of_sum", "product_of_vector", "running_products",
     "spread",
 ]  # fmt: skip
 
 Function = Callable[..., Any]
 Numbers = Sequence[float]
 _FAR = 1e100  # up to which, and down to its reciprocal, squares are far from the ends of the exponent range
+_MOST = 48  # elements of rows that are gone through
 _OF_ALL = {"correction": 0}  # the options of a variance
-_ROUNDINGS = 32  # between the change of a function and what its gradient makes of the steps
-_EPS = {dtype: torch.finfo(dtype).eps for dtype in (torch.float32, torch.float64)}
 
 
 def direction(x: Numbers, r: Numbers) -> list[float] | None:
@@ -114,13 +115,6 @@ def _vector(x: Any) -> tuple[Numbers, Numbers] | None:
     return listed(x.value), listed(x.residual)
 
 
-def _is_complete(means: Numbers, x: Numbers, r: Numbers, change: float, size: float, dtype: torch.dtype) -> bool:
-    """Whether means make of the steps what the function changes by, and are so moderate that nothing is to be said."""
-    terms = [mean * (u - w) for mean, u, w in zip(means, x, r, strict=True)]
-    missing = abs(change - sum(terms))
-    return missing <= _ROUNDINGS * _EPS[dtype] * (size + sum(map(abs, terms))) and max(map(abs, means)) <= STEEP
-
-
 def _made(x: DecomposedTensor, value: torch.Tensor, residual: torch.Tensor, means: list[float]) -> Any:
     components = x.components if x.components.ndim == 2 else x.components.reshape(len(x.labels), -1)
     return built(value, residual, torch.mv(components, vector(means, value.dtype)), x.labels)
@@ -138,9 +132,27 @@ def _of_vector(find: Function, x: Any, func: Function, *rest: Any, **options: An
     except (ArithmeticError, ValueError):
         return NotImplemented
     fx, fr = value.item(), residual.item()
-    if means is None or not _is_complete(means, *ends, fx - fr, abs(fx) + abs(fr), value.dtype):
+    if means is None or not is_complete(means, *ends, fx - fr, abs(fx) + abs(fr), value.dtype):
         return NotImplemented
     return _made(x, value, residual, means)
+
+
+def _along(find: Function, x: Any, dim: Any, func: Function, /, *rest: Any, **options: Any) -> Any:
+    """A function of rows along the axes that `dim` names, called with what is behind its first argument."""
+    if type(x) is not DecomposedTensor or not is_ordinary(x) or x.value.numel() > _MOST:
+        return NotImplemented
+    axes = axes_of(dim, x.value.ndim)
+    if axes is None:
+        return NotImplemented
+    value, residual = func(x.value, *rest, **options), func(x.residual, *rest, **options)
+    return made_of_rows(find, x, axes, value, residual)
+
+
+def logarithm_of_sum(func: Function, args: Sequence[Any], options: dict[str, Any] | None = None) -> Any:
+    """torch.logsumexp along axes."""
+    if len(args) < 2 or set(options or ()) > {"keepdim"} or settings.get().rule != "affine":
+        return NotImplemented
+    return _along(soft_shares, args[0], args[1], func, *args[1:], **(options or {}))
 
 
 def product_of_vector(func: Function, args: Sequence[Any]) -> Any:
@@ -149,7 +161,7 @@ def product_of_vector(func: Function, args: Sequence[Any]) -> Any:
     if not rest and type(x) is DecomposedTensor and not x.value.ndim and is_ordinary(x):
         return built(func(x.value), func(x.residual), x.components.clone(), x.labels)
     whole = not rest or (len(rest) == 1 and type(rest[0]) is int and type(x) is DecomposedTensor and x.value.ndim == 1)
-    return _of_vector(_products, x, func, *rest) if whole else NotImplemented
+    return _of_vector(_products, x, func, *rest) if whole else _along(_products, x, rest[0], func, *rest)
 
 
 def greatest(sign: int, along: bool = False) -> Form:
@@ -159,14 +171,34 @@ def greatest(sign: int, along: bool = False) -> Form:
 
 def _extreme(sign: int, along: bool, func: Function, args: Sequence[Any]) -> Any:
     x, *rest = args
-    if type(x) is not DecomposedTensor or len(rest) > 1 or not is_ordinary(x):
+    if type(x) is not DecomposedTensor or not is_ordinary(x):
         return NotImplemented
-    if rest and not (rest[0] == () or (x.value.ndim == 1 and type(rest[0]) is int and along)):
+    if rest and type(rest[0]) in (int, tuple, list) and x.value.ndim and rest[0] not in ((), []):
+        if along and (len(rest) > 1 or x.value.ndim > 1):
+            return _along(leading if sign > 0 else _lowest, x, rest[0], func, *rest)
+        if not along:
+            return _with_places(sign, func, x, *rest)
+    if along and len(rest) == 2 and rest[0] in ((), []) and rest[1] is False:
+        rest.pop()
+    if len(rest) > 1 or (rest and not (rest[0] in ((), []) or (x.value.ndim == 1 and type(rest[0]) is int and along))):
         return NotImplemented
     if not x.value.ndim:
         return built(func(x.value), func(x.residual), x.components.clone(), x.labels) if not rest else NotImplemented
     find = leading if sign > 0 else _lowest
     return _of_vector(find, x, func, *rest)
+
+
+def _with_places(sign: int, func: Function, x: DecomposedTensor, dim: Any, *rest: Any) -> Any:
+    """torch.max and torch.min along an axis, which say where the greatest or the least stands."""
+    axes = axes_of(dim, x.value.ndim) if type(dim) is int and x.value.numel() <= _MOST else None
+    if axes is None:
+        return NotImplemented
+    found, before = func(x.value, dim, *rest), func(x.residual, dim, *rest)
+    made = made_of_rows(leading if sign > 0 else _lowest, x, axes, found.values, before.values)
+    if made is NotImplemented:
+        return made
+    indices = places_beside(name_of(func), found.indices, before.indices) if is_watched() else found.indices
+    return type(found)((made, indices))
 
 
 def _lowest(x: Numbers, r: Numbers) -> list[float] | None:
@@ -179,6 +211,9 @@ def length_of_vector(func: Function, args: Sequence[Any], options: dict[str, Any
     order = args[1] if len(args) > 1 else named.get("ord", 2)
     if (type(order) is not int and type(order) is not float) or order != 2 or named.get("dtype") is not None:
         return NotImplemented
+    dim = args[2] if len(args) > 2 else named.get("dim")
+    if dim is not None and not (type(args[0]) is DecomposedTensor and args[0].value.ndim < 2):
+        return _along(direction, args[0], dim, func, *args[1:], **named)
     return _of_vector(direction, args[0], func, *args[1:], **named)
 
 
@@ -201,7 +236,7 @@ def running_products(func: Function, args: Sequence[Any]) -> Any:
         except ArithmeticError:
             return NotImplemented
         fx, fr = after[i - 1], before[i - 1]
-        if not _is_complete(means, *first, fx - fr, abs(fx) + abs(fr), value.dtype):
+        if not is_complete(means, *first, fx - fr, abs(fx) + abs(fr), value.dtype):
             return NotImplemented
         rows.append(means + [0.0] * (count - i))
     matrix = torch.tensor(rows, dtype=value.dtype)
@@ -226,7 +261,11 @@ def _spread(root: bool, func: Function, args: Sequence[Any], options: dict[str, 
     dim = rest.pop(0) if rest else named.pop("dim", None)
     unbiased = named.pop("unbiased", True)
     freedom, keepdim = named.pop("correction", int(unbiased)), named.pop("keepdim", False)
-    if rest or named or keepdim or type(freedom) is not int or type(x) is not DecomposedTensor:
+    if rest or named or type(keepdim) is not bool or type(freedom) is not int or type(x) is not DecomposedTensor:
+        return NotImplemented
+    if dim is not None and (keepdim or x.value.ndim > 1):
+        return _spread_of_rows(root, x, dim, freedom, keepdim)
+    if keepdim:
         return NotImplemented
     if dim is not None and not (x.value.ndim == 1 and dim in (0, -1, (0,), [0])):
         return NotImplemented
@@ -235,6 +274,15 @@ def _spread(root: bool, func: Function, args: Sequence[Any], options: dict[str, 
         return NotImplemented
     function = torch.std if root else torch.var
     return _of_vector(partial(_deviation if root else _squares, left), x, function, correction=freedom)
+
+
+def _spread_of_rows(root: bool, x: DecomposedTensor, dim: Any, freedom: int, keepdim: bool) -> Any:
+    axes = axes_of(dim, x.value.ndim) if x.value.numel() <= _MOST else None
+    left = 0 if axes is None else math.prod([x.value.shape[axis] for axis in axes]) - freedom
+    if left <= 0:
+        return NotImplemented
+    find, function = partial(_deviation if root else _squares, left), torch.std if root else torch.var
+    return _along(find, x, axes, function, axes, correction=freedom, keepdim=keepdim)
 
 
 def _centred(numbers: Numbers) -> list[float]:

@@ -27,6 +27,7 @@ from npdec._impl._promotion import RANGES
 from npdec._impl._storage import shares_memory
 from npdec._impl.dtypes_impl import WIDE_UNSIGNED
 from npdec._native import calls
+from npdec._normalizer import discrete_calls
 from npdec._torch.tracing import tracing
 
 __all__ = ["computed", "fits", "of_any_dtypes", "of_pairs", "of_two_dtypes", "wrapping", "written"]
@@ -38,6 +39,7 @@ _HOSTS = frozenset(CONCRETE)
 _FAR = 1000  # exponents that leave no range by themselves
 _ALONE = frozenset({torch.float64, torch.float32})
 _CARRIED = frozenset(wrap.CARRIERS[dtype] for dtype in _ALONE)
+_HOLDING = _CARRIED | _HOSTS | discrete_calls.CARRIED
 # torch takes a tensor to the dtype of a number beside it that is of a kind above its own, but to complex numbers of its
 # own precision.
 _RANKS = {dtype: "buifc".index(dtypes_impl.kind(dtype).replace("u", "i")) for dtype in SCALARS}
@@ -103,6 +105,8 @@ def computed(function: UfuncBase, inputs: tuple[Any, ...]) -> Any:
     made = _of_one_dtype(function, inputs)
     if made is None and (type(inputs[0]) in _CARRIED or type(inputs[-1]) in _CARRIED):
         made = _of_carried(function, inputs)
+    elif made is None and discrete_calls.is_given(inputs):
+        made = None if tracing() else discrete_calls.of_discrete(function, inputs)
     if made is not None:
         return made
     operands, dtype = _operands(function, inputs)
@@ -145,14 +149,16 @@ def _of_carried(function: UfuncBase, inputs: tuple[Any, ...]) -> Any:
     if function.__name__ == "ldexp" and type(inputs[-1]) is int and -_FAR < inputs[-1] < _FAR and not tracing():
         x, exponent = inputs[0]._t, dtypes_impl.kept_beside(inputs[-1], torch.int64)
         return wrap.wrap(function._kernel(x, exponent)) if type(x) is DecomposedTensor else None
-    key = tuple([x._d if type(x) in _CARRIED or type(x) in _HOSTS else type(x) for x in inputs])
+    key = tuple([x._d if type(x) in _HOLDING else type(x) for x in inputs])
     loops = dtypes_impl.LOOPS[function._loops]
     dtype = loops.resolved.get(key)
     if dtype not in _ALONE or loops.mixed == "ldexp" or tracing():
         return None
     operands: list[Any] = []
     for x in inputs:
-        if type(x) not in _CARRIED:
+        if type(x) in discrete_calls.CARRIED:
+            operands.append(discrete_calls.as_number(x._t, dtype))
+        elif type(x) not in _CARRIED:
             operands.append(dtypes_impl.kept_beside(x._n if type(x) in _HOSTS else x, dtype))
         elif type(x._t) is DecomposedTensor and x._t.value.is_cpu:
             operands.append(x._t if x._d is dtype else x._t.to(dtype))

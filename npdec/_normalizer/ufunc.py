@@ -30,7 +30,7 @@ from npdec._dtypes.dtype import SCALARS
 from npdec._impl import _devices, _util, dtypes_impl
 from npdec._law import law
 from npdec._normalizer import at as _at
-from npdec._normalizer import call_options, loops, methods, number_calls, ordinary_calls
+from npdec._normalizer import call_options, discrete_calls, loops, methods, number_calls, ordinary_calls
 from npdec._normalizer.sources import CALL_OF_PYTHON, CALL_OF_TORCH, CALLS, of_many, without_many
 from npdec._torch.tracing import tracing
 from npdec.exceptions import AbsentDTypeError
@@ -106,7 +106,7 @@ class ufunc(UfuncBase):
         ruled = any(p.tag in LAW_TAGS for p in parameters)
         self._kernel = law.ruled(kernel, parameters) if ruled else kernel
         self._opaque = all(p.tag == "Opaque" for p in parameters)
-        self._parameters = parameters
+        self._parameters, self._tag = parameters, parameters[0].tag
 
     def __delattr__(self, name: str) -> None:
         if name == "__doc__":  # another may be set, and deleted again
@@ -356,7 +356,7 @@ def make_ufunc(kernel: Callable[..., Any], spec: Spec, parameters: tuple[Paramet
         "_placed": call_options.placed_out,
         "_wrap": wrap.wrap,
         "_hosts": frozenset(SCALARS.values()),
-        "_carried": frozenset(wrap.CARRIERS.values()),
+        "_carried": discrete_calls.answered_at_once(spec),
         "_tracing": tracing,
         "_ended": ended,
     }

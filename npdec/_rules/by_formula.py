@@ -8,17 +8,21 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import torch
 
 from npdec._decomposed.call import Call
-from npdec._decomposed.registry import Rule
+from npdec._decomposed.registry import Rule, Trait
 from npdec._decomposed.reverse_graph import no_graph
 from npdec._decomposed.tensor import DecomposedTensor
-from npdec._law import law
+from npdec._law import law, ordinary_together
 from npdec._law.discrete import residual_of, value_of, with_numbers
 from npdec._law.half_precision import widened
+from npdec._law.ordinary import is_observed
+from npdec._law.ordinary import pointwise as ordinary_pointwise
+from npdec._torch.tracing import tracing
 
 __all__ = ["by_formula", "own_numbers", "pointwise", "residual_of", "same_draws", "value_of", "with_numbers"]
 
@@ -32,6 +36,7 @@ class Formula(Rule):
     def __init__(self, formula: Function, tags: dict[int | str, str] | None) -> None:
         self.formula = formula
         self.tags = tags
+        self.short = partial(ordinary_together.by_formula, formula)
 
     def __call__(self, func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         value, residual = Call(func, None, args, kwargs).ends()  # first: torch says what is wrong with the arguments
@@ -77,4 +82,14 @@ def pointwise(f: Function, x: Any, *rest: Any) -> Any:
     """`f(x, *rest)`, which acts element by element on x; the rest is plain, and broadcasts."""
     if not isinstance(x, DecomposedTensor):
         return f(x, *rest)
+    alike = not any(isinstance(item, torch.Tensor) and item.ndim for item in rest)  # of more numbers at once, too
+    if alike and not tracing() and not is_observed():
+        call = partial(_of_first, f, rest) if rest else f
+        made = ordinary_pointwise(None, Trait.ELEMENTWISE, (0,), call, (x,))
+        if made is not NotImplemented:
+            return made
     return law.TaggedRule.of("Pointwise")(f, (x, *rest), {})
+
+
+def _of_first(f: Function, rest: Sequence[Any], x: torch.Tensor) -> Any:
+    return f(x, *rest)

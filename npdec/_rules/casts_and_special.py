@@ -52,7 +52,12 @@ _CAST = Trait.ELEMENTWISE | Trait.EACH | Trait.CAST
 @rule("cpu", short=to_host, discrete=True)
 @rule("contiguous", traits=Trait.EACH | Trait.CAST, short=contiguous, discrete=True)
 @rule("clone", traits=Trait.ELEMENTWISE | Trait.EACH | Trait.FRESH, short=clone, discrete=True)
-@rule("cdouble cfloat chalf cuda int long short char byte bool", discrete=True)
+@rule("long", short=cast_to(torch.int64), discrete=True)
+@rule("int", short=cast_to(torch.int32), discrete=True)
+@rule("short", short=cast_to(torch.int16), discrete=True)
+@rule("char", short=cast_to(torch.int8), discrete=True)
+@rule("byte", short=cast_to(torch.uint8), discrete=True)
+@rule("cdouble cfloat chalf cuda bool", discrete=True)
 def _formatted(func: Function, x: Any, *rest: Any, **named: Any) -> Any:
     """Casts and copies: the layout in memory that is asked for is the value's."""
     given = tuple(map(value_of, rest))

@@ -40,7 +40,7 @@ from npdec._law.ordinary_choices import comparison
 from npdec._law.ordinary_closeness import close
 from npdec._law.ordinary_linear import cast as ordinary_cast
 from npdec._law.ordinary_linear import like_another
-from npdec._law.ordinary_logic import finiteness, folded, logic, negation
+from npdec._law.ordinary_logic import finiteness, folded, how_many, logic, negation
 from npdec._law.ordinary_steps import searched, stepwise
 from npdec._law.reverse_elements import compared
 from npdec._rules.by_formula import by_formula
@@ -176,7 +176,7 @@ def _weights_of_product(x: torch.Tensor, r: torch.Tensor, axes: tuple[int, ...])
     return torch.where(zeros > 0, torch.zeros_like(few), few)
 
 
-@rule("count_nonzero", discrete=True)
+@rule("count_nonzero", short=how_many, discrete=True)
 def _count(func: Function, x: Any, dim: Any = None) -> Any:
     """count_nonzero: the sum of the conditions."""
     return torch.sum(truth(x)) if dim is None else torch.sum(truth(x), dim)

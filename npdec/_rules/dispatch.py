@@ -20,11 +20,12 @@ from npdec._decomposed.aliasing import link_results
 from npdec._decomposed.call import Call
 from npdec._decomposed.registry import Answer, Row, Rule, add, rows
 from npdec._decomposed.tensor import DecomposedTensor, is_reverse
-from npdec._law import law
+from npdec._law import discrete_of_few, law
 from npdec._law.create_graph import wants_graph
 from npdec._law.discrete import OfNumbers, has_discrete
 from npdec._law.half_precision import warn_beyond_range
 from npdec._law.ordinary import is_observed, of_the_value
+from npdec._law.ordinary_forms import takes_options
 from npdec._law.overrides_scope import Watcher, scope
 from npdec._law.overrides_scope import current as watched
 from npdec._law.reverse_writes import written_in_reverse
@@ -58,7 +59,7 @@ def rule_of(func: Function) -> Rule:
         return row.rule
     rule = default_rule(func)
     short = inplace.short(rule.in_place) if rule.in_place else table.short_of(func, rule)
-    add([func], Row(rule, found=True, short=short, options=rule.passes))
+    add([func], Row(rule, found=True, short=short, options=takes_options(short)))
     return rule
 
 
@@ -167,6 +168,10 @@ def dispatch(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any
         return inplace.write_outputs(func(*args, **kwargs), out, (*args, *kwargs.values()))
     if kwargs and out_of_place(args, kwargs):
         args, kwargs = in_their_places(func, args, kwargs)
+    if not kwargs and not tracing() and has_discrete(args) and not is_observed():
+        made = discrete_of_few.answer(func, args)
+        if made is not NotImplemented:
+            return made
     if torch.is_grad_enabled() and not tracing() and not is_observed():
         made = graph_on_demand.answer(func, args, kwargs)
         if made is NotImplemented and kwargs.get("inplace") is True:

@@ -13,6 +13,7 @@ from npdec._decomposed.axes import axes_named
 from npdec._decomposed.registry import Trait
 from npdec._law import ordinary_joined, ordinary_places, ordinary_reverse
 from npdec._law.law import TaggedRule
+from npdec._law.ordinary_together import of_one_shape
 from npdec._law.reverse_forms import affine, all_but, before
 from npdec._rules.rule import rule
 
@@ -122,7 +123,8 @@ _linear("pin_memory ipu xpu mtia _autocast_to_full_precision _autocast_to_reduce
 def joined(tensors: Linear, *args: Any, **kwargs: Any) -> Any: ...
 
 
-@rule("block_diag broadcast_tensors meshgrid atleast_1d atleast_2d atleast_3d", traits=Trait.MOVE)
+@rule("broadcast_tensors", traits=Trait.MOVE, short=of_one_shape)
+@rule("block_diag meshgrid atleast_1d atleast_2d atleast_3d", traits=Trait.MOVE)
 def together(*tensors: Linear, **kwargs: Any) -> Any: ...
 
 

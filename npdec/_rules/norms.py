@@ -25,9 +25,10 @@ from npdec._impl import reduction_impl, statistics_impl
 from npdec._impl._util import single, working_dtype
 from npdec._impl.envelope_impl import leading_fractions
 from npdec._impl.segments_impl import mean_direction, mean_jacobian, unit_segments
-from npdec._law import law
+from npdec._law import law, ordinary_together
 from npdec._law.discrete import as_numbers, with_numbers
 from npdec._law.mean_gradient import mean_gradients
+from npdec._law.ordinary_rows import unit_vectors
 from npdec._law.ordinary_vectors import length_of_vector
 from npdec._law.ordinary_vectors import spread as ordinary_spread
 from npdec._rules import norms_reverse as short
@@ -283,7 +284,11 @@ def _of_unit(x: torch.Tensor, r: torch.Tensor, components: torch.Tensor, eps: fl
     return made
 
 
-@rule("normalize", reverse=short.unit)
+def _unit_vectors(func: Function, args: Any, options: dict[str, Any] | None = None) -> Any:
+    return unit_vectors(func, *args, **(options or {}))
+
+
+@rule("normalize", short=_unit_vectors, reverse=short.unit)
 @_of_numbers
 def _normalize(func: Function, x: Any, p: Any = 2.0, dim: Any = 1, eps: Any = 1e-12, out: None = None) -> Any:
     """Vectors over their length, or over eps where that is larger."""
@@ -312,7 +317,18 @@ def _normalize(func: Function, x: Any, p: Any = 2.0, dim: Any = 1, eps: Any = 1e
     return DecomposedTensor(value, residual, made, x.labels, x.reverse)
 
 
-@rule("cosine_similarity", reverse=short.cosine)
+def _cosine(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
+    return (F.normalize(x1, 2.0, dim, eps) * F.normalize(x2, 2.0, dim, eps)).sum(dim)
+
+
+def _short_cosine(func: Function, args: Any, options: dict[str, Any] | None = None) -> Any:
+    given = args[:2]
+    if len(given) < 2 or given[0].shape != given[1].shape:
+        return NotImplemented
+    return ordinary_together.by_formula(_cosine, func, args, options)
+
+
+@rule("cosine_similarity", short=_short_cosine, reverse=short.cosine)
 def _cosine_similarity(func: Function, x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
     """The inner product of unit vectors."""
     if x1.dtype is not x2.dtype:  # of integers there is no norm

@@ -97,7 +97,10 @@ def _square(rule: Function, func: Function, args: Sequence[Any], kwargs: dict[st
 
 def _mean(rule: Function, func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """The mean over the last axis, which stays."""
-    made = rule(func, args, kwargs)
+    return _mean_of_squares(rule(func, args, kwargs), args, kwargs)
+
+
+def _mean_of_squares(made: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     origin = _origin(args[0], _SQUARE) if args else None
     if origin is None:
         return made
@@ -246,7 +249,8 @@ def _averaged(short: Function) -> Function:
 
     @in_c("unless known", batch=short)
     def form(func: Function, args: Sequence[Any]) -> Any:
-        return NotImplemented if _origin(args[0], _SQUARE) is not None else short(func, args)
+        made = short(func, args)
+        return made if made is NotImplemented else _mean_of_squares(made, args, {})
 
     return form
 

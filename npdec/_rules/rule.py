@@ -66,7 +66,7 @@ def rule(
         for name, item in kind.items():
             setattr(answers, name, item)
         tags = answers.tags if isinstance(answers, TaggedRule) else {}
-        form = short or form_of(tags, traits, slope, mean, batch, rates, reverse)
+        form = short or answers.short or form_of(tags, traits, slope, mean, batch, rates, reverse)
         if reverse is not None and (short is not None or batch is None):
             form = also(form, reverse)
         row = Row(

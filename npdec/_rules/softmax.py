@@ -29,6 +29,7 @@ from npdec._decomposed.tensor import DecomposedTensor
 from npdec._impl import _util
 from npdec._impl._util import working_dtype
 from npdec._law import law
+from npdec._law.ordinary_vectors import logarithm_of_sum
 from npdec._law.panels import NARROWEST, RowPanels, chosen, halves, path_step, pieces, refined
 from npdec._law.quadrature import tolerance
 from npdec._law.quadrature_nodes import gauss_legendre
@@ -363,7 +364,7 @@ def _nothing(x: DecomposedTensor, value: torch.Tensor) -> torch.Tensor:
     return value.new_zeros((len(x.labels), *value.shape))
 
 
-@rule("logsumexp", reverse=partial(log_sum, digits_of))
+@rule("logsumexp", short=logarithm_of_sum, reverse=partial(log_sum, digits_of))
 def _logsumexp(func: Function, x: Any, dim: Any, keepdim: bool = False) -> Any:
     """logsumexp, along one axis or several."""
     if x.value.is_complex():  # the largest is what complex numbers have not

@@ -14,6 +14,7 @@ from torch._jit_internal import boolean_dispatched
 
 from npdec._decomposed import block_sparse_rules, entries_rules, overwriting  # noqa: F401  (each fills its slot)
 from npdec._decomposed.registry import Answer, Row, Rule, add, rows, wrap
+from npdec._law import ordinary_together
 from npdec._law.reverse_forms import also, of_body
 from npdec._rules import (  # noqa: F401  (each enters its rules)
     arithmetic,
@@ -67,7 +68,7 @@ def load() -> None:
     )
     for function, kernel, more in broadcast:
         answer = body(function)
-        form = also(of_one_shape(more, kernel), of_body(function, answer.function))
+        form = also(of_one_shape(more, kernel), short_of(function, answer))
         add([function], Row(answer, short=form, options=True))
     joined: Any = F.multi_head_attention_forward
     add([joined], Row(MultiHead(body(joined))))
@@ -75,9 +76,11 @@ def load() -> None:
     overwriting.watch()
 
 
-def short_of(func: Any, rule: Rule) -> Function | None:
-    """The form of a function that passes through its own body; None of another."""
-    return of_body(func, rule.function) if rule.passes and isinstance(rule, Answer) else None
+def short_of(func: Any, rule: Rule) -> Any:
+    """The form of a function that has none in the registry: by its own body, where it passes through that."""
+    if not rule.passes or not isinstance(rule, Answer):
+        return rule.short
+    return also(rule.short, of_body(func, rule.function))
 
 
 def body(func: types.FunctionType, traced: bool = False) -> Answer:
@@ -91,6 +94,8 @@ def body(func: types.FunctionType, traced: bool = False) -> Answer:
 
     made_of_itself = Answer(through, delegates=True)
     made_of_itself.passes = True
+    if not traced:
+        made_of_itself.short = partial(ordinary_together.by_body, made)
     return made_of_itself
 
 
