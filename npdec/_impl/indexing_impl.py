@@ -97,13 +97,14 @@ def take(a: ArrayLike, indices: Opaque, axis: int | None = None, out: OutArray |
 
 def along_index(arr: torch.Tensor, indices: torch.Tensor, axis: int | None) -> tuple[torch.Tensor, int]:
     """Indices along an axis in int64, and the axis counted from the front. Raises IndexError, ValueError."""
+    if axis is not None:
+        axis = _util.normalize_axis(axis, arr.ndim)
+    elif indices.ndim != 1:
+        raise ValueError("when axis=None, `indices` must have a single dimension.")
     if indices.dtype.is_floating_point or indices.dtype.is_complex or indices.dtype is torch.bool:
         raise IndexError("`indices` must be an integer array")
     if axis is None:
-        if indices.ndim != 1:
-            raise ValueError("when axis=None, `indices` must have a single dimension.")
         return _util.to_int64(indices), 0
-    axis = _util.normalize_axis(axis, arr.ndim)
     if arr.ndim != indices.ndim:
         raise ValueError("`indices` and `arr` must have the same number of dimensions")
     return _util.to_int64(indices), axis

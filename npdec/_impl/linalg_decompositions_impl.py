@@ -172,7 +172,7 @@ def _svd_hermitian(a: torch.Tensor, compute_uv: bool) -> Any:
         return torch.sort(torch.abs(_eigvalsh(a, False)), -1, descending=True)[0]
     values, vectors = _eigh(a, False)
     magnitudes = torch.abs(values)
-    order = torch.argsort(magnitudes, -1, descending=True)
+    order = torch.argsort(magnitudes, dim=-1, stable=True).flip(-1)  # of equal ones the last comes first, as in NumPy
     values = torch.take_along_dim(values, order, -1)
     vectors = torch.take_along_dim(vectors, order.unsqueeze(-2), -1)
     signed = vectors * torch.where(values < 0, -1, 1).to(values.dtype).unsqueeze(-2)

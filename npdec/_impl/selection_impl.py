@@ -235,7 +235,9 @@ def piecewise(x: ArrayLike, condlist: object, funclist: object, *args: Any, **kw
             if piece is None:
                 pieces = _order.pick(x.reshape(-1), index, 0).reshape(-1, *rest)
                 made_of = function(_host.as_array(pieces), *args, **kw)
-                piece = _util.cast(_host.as_tensor(made_of, device=x.device), x.dtype)
+                is_number = type(made_of) in (bool, int, float, complex)
+                piece = element(made_of, x.dtype) if is_number else _host.as_tensor(made_of, device=x.device)
+                piece = _util.cast(piece.to(x.device), x.dtype)
             if rest:
                 piece = piece.expand(len(index) // math.prod(rest), *rest).reshape(-1)
             _util.broadcast_shapes(piece.shape, index.shape)

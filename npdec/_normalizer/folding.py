@@ -30,11 +30,11 @@ def fold(
 ) -> torch.Tensor:
     """`a` folded along its first axis, which is not empty, from `start` on; in fresh memory.
 
-    A mask says which elements take part, where the order counts.
+    A mask says which elements take part, one after the other.
     """
     if start is None and a.shape[0] == 1:
         return a[0].clone()
-    if in_any_order(function):
+    if mask is None and in_any_order(function):
         a = a if start is None else torch.cat([start.unsqueeze(0), a])
         while a.shape[0] > 1:
             half = a.shape[0] // 2

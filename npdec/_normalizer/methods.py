@@ -222,7 +222,7 @@ def _reduce(
                 "specify 'initial'"
             )
         _check_mask(mask, a)
-        if in_any_order(self):
+        if in_any_order(self) and (initial is NoValue or self.__name__ not in _MAGNITUDES):
             a, mask = torch.where(mask, a, _filled((), _number(filler), a)), None
         else:
             mask = mask.expand(a.shape)

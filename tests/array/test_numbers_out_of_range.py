@@ -118,6 +118,41 @@ def test_what_does_not_fit_is_refused_as_numpy_refuses_it(shape):
             assert found[:2] == found[2:], (key, value)
 
 
+REFUSED = {
+    "piecewise of a function, nan": lambda n: n.piecewise(n.array([1, 2]), [[True, False]], [lambda v: math.nan]),
+    "piecewise of a function, 300": lambda n: n.piecewise(n.array([1], dtype="u1"), [[True]], [lambda v: 300]),
+    "put_along_axis, axis": lambda n: n.put_along_axis(n.zeros(1), n.zeros(2), n.zeros(2), 1),
+    "take_along_axis, axis": lambda n: n.take_along_axis(n.zeros(1), n.zeros(2), 1),
+    "take_along_axis, no axis": lambda n: n.take_along_axis(n.zeros(1), n.zeros((2, 2)), None),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refusals_are_numpys(name):
+    with pytest.raises((ValueError, IndexError, OverflowError)) as wanted:
+        REFUSED[name](numpy)
+    with pytest.raises((ValueError, IndexError, OverflowError)) as found:
+        REFUSED[name](np)
+    assert found.type.__name__ == wanted.type.__name__
+    assert str(found.value) == str(wanted.value)
+
+
+@pytest.mark.parametrize("name", ["hypot", "gcd", "lcm", "add", "maximum"])
+def test_where_nothing_takes_part_a_reduction_is_its_initial_value(name):
+    mask = [[False, False, False], [True, False, True], [True, True, True]]
+    theirs, ours = (
+        getattr(n, name).reduce(n.array([[4, 6, -9]] * 3), axis=1, initial=-3, where=n.array(mask)) for n in (numpy, np)
+    )
+    assert numpy.allclose(ours.tolist(), theirs, rtol=1e-15, atol=0)
+    assert ours.dtype == theirs.dtype
+
+
+def test_equal_singular_values_of_hermitian_matrices_are_in_numpys_order():
+    for a in (numpy.eye(3), numpy.diag([1.0, -1.0, 2.0, -2.0])):
+        for mine, its in zip(np.linalg.svd(a, hermitian="abc"), numpy.linalg.svd(a, hermitian="abc"), strict=True):
+            assert numpy.array_equal(mine, its)
+
+
 def test_infinite_complex_numbers_are_added_part_by_part():
     x = numpy.array([1 + 1j, 2, 3])
     for dtype in ("complex64", "complex128"):
