@@ -16,7 +16,7 @@ from contextvars import Token
 from typing import Any
 
 from npdec._array import fp_errors, fp_state
-from npdec._array.fp_state import KINDS, STATE, State, current
+from npdec._array.fp_state import KINDS, STATE, Holder, State, current
 from npdec._core.tracebacks import ends
 from npdec._impl import _util
 
@@ -27,14 +27,14 @@ _MODES = ("ignore", "warn", "raise", "call", "print", "log")
 
 # --- the switch -------------------------------------------------------------------------------------------------------
 
-_alive: set[weakref.ref[State]] = set()
+_alive: set[weakref.ref[Holder]] = set()  # of states that check
 _lock = threading.RLock()
 
 
 def _turn() -> None:
-    """Switch the checks on or off, as living states want it."""
+    """Switch the checks on or off, as the states that contexts hold want it."""
     with _lock:
-        while fp_state.watching is not bool(_alive):  # a state may die meanwhile
+        while fp_state.watching is not bool(_alive):  # a holder may die meanwhile
             watching = fp_state.watching = not fp_state.watching
             for dtypes, open_for in fp_state.guarded_sets.items():
                 if watching:
@@ -47,7 +47,7 @@ def _turn() -> None:
             _util.on_number = fp_errors.check_number if watching else None
 
 
-def _died(reference: weakref.ref[State]) -> None:
+def _died(reference: weakref.ref[Holder]) -> None:
     _alive.discard(reference)
     _turn()
 
@@ -60,11 +60,20 @@ def _state(previous: State, modes: dict[str, str | None], call: Any) -> State:
         raise TypeError("python object must be callable or have a callable write method")
     every = modes.pop("all")
     chosen = {kind: modes[kind] or every or previous.modes[kind] for kind in KINDS}
-    state = State(chosen, call)
-    if state.kinds:
-        _alive.add(weakref.ref(state, _died))
-        _turn()
-    return state
+    return State(chosen, call)
+
+
+def _held(state: State) -> Holder:
+    """What a context is to hold the state by; the checks are on while it lives, if the state asks for them."""
+    made = [Holder()]  # in no name: an error, or a debugger, may keep this frame
+    try:
+        made[0].state = state
+        if state.kinds:
+            _alive.add(weakref.ref(made[0], _died))
+            _turn()
+        return made.pop()
+    finally:
+        made.clear()
 
 
 # --- the public functions ---------------------------------------------------------------------------------------------
@@ -104,7 +113,7 @@ def seterr(
     """
     state = current()
     modes = {"all": all, "divide": divide, "over": over, "under": under, "invalid": invalid}
-    STATE.set(_state(state, modes, state.call))
+    STATE.set(_held(_state(state, modes, state.call)))
     return dict(state.modes)
 
 
@@ -130,7 +139,7 @@ def seterrcall(func: Any) -> Any:
     >>> former = np.seterrcall(former)
     """
     state = current()
-    STATE.set(_state(state, {"all": None, **state.modes}, func))
+    STATE.set(_held(_state(state, {"all": None, **state.modes}, func)))
     return state.call
 
 
@@ -157,7 +166,7 @@ class errstate:
     """
 
     __module__ = "npdec"
-    __slots__ = ("_call", "_entered", "_modes", "_theirs", "_tokens")
+    __slots__ = ("_call", "_entered", "_modes", "_served", "_theirs", "_tokens")
 
     def __init__(
         self,
@@ -169,7 +178,8 @@ class errstate:
         under: str | None = None,
         invalid: str | None = None,
     ) -> None:
-        self._tokens: list[Token[State]] = []
+        self._served = False
+        self._tokens: list[Token[Holder]] = []
         self._entered: list[None] = []
         self._call = call
         self._modes = {"all": all, "divide": divide, "over": over, "under": under, "invalid": invalid}
@@ -187,10 +197,12 @@ class errstate:
         return numpy.errstate(**self._modes, **call)
 
     def __enter__(self) -> None:
-        if self._tokens:
+        if self._served:
             raise TypeError("Cannot enter `np.errstate` twice.")
+        self._served = True
         try:
-            self._tokens.extend(map(STATE.set, (self._chosen(),)))  # in one: an interrupt would lose the token
+            chosen = self._chosen()
+            self._tokens.extend(map(STATE.set, map(_held, (chosen,))))  # in one: an interrupt would lose the token
             self._theirs = self._numpys()
             if self._theirs is not None:
                 self._entered.extend(map(type(self._theirs).__enter__, (self._theirs,)))
@@ -203,6 +215,8 @@ class errstate:
             self._theirs.__exit__(*exc_info)
         for token in self._tokens:
             STATE.reset(token)
+            del token
+        self._tokens.clear()  # they hold what held before
 
     def __call__(self, func: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(func)

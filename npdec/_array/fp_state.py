@@ -31,7 +31,7 @@ KINDS = {
 class State:
     """What to do on each kind of error, and the function or log to call. It never changes."""
 
-    __slots__ = ("__weakref__", "call", "kinds", "modes")
+    __slots__ = ("call", "kinds", "modes")
 
     def __init__(self, modes: dict[str, str], call: Any) -> None:
         self.modes = modes
@@ -41,13 +41,23 @@ class State:
         self.kinds = frozenset(KINDS) if "call" in modes.values() else frozenset(watched)
 
 
-STATE: ContextVar[State] = ContextVar("npdec floating-point errors")
-_DEFAULT = State(dict.fromkeys(KINDS, "ignore"), None)
+class Holder:
+    """What a context holds a state by. Nothing else holds it, so that it lives while the state may be a caller's: the
+    state itself is also held by the frames of an exception that somebody keeps."""
+
+    __slots__ = ("__weakref__", "state")
+
+    state: State
+
+
+STATE: ContextVar[Holder] = ContextVar("npdec floating-point errors")
+_DEFAULT = Holder()
+_DEFAULT.state = State(dict.fromkeys(KINDS, "ignore"), None)
 
 
 def current() -> State:
     """The state of this thread or task."""
-    return STATE.get(_DEFAULT)
+    return STATE.get(_DEFAULT).state
 
 
 @contextlib.contextmanager
@@ -58,6 +68,7 @@ def ignored() -> Iterator[None]:
         yield
     finally:
         STATE.reset(token)
+        del token  # it holds what held before, and an exception this frame
 
 
 def of_numpy(numpy: Any) -> Any:

@@ -15,7 +15,7 @@ from npdec._core.base import ArrayBase, NDArrayBase
 from npdec._core.tags import NoValue
 from npdec._decomposed.choices import chosen
 from npdec._decomposed.tensor import DecomposedTensor
-from npdec._impl import getitem_impl, setitem_impl
+from npdec._impl import _storage, getitem_impl, setitem_impl
 from npdec._impl.dtypes_impl import RANGES
 from npdec._torch.tracing import recording
 from npdec.exceptions import AbsentDTypeError
@@ -115,7 +115,9 @@ def getitem(array: NDArrayBase, key: Any) -> Any:
     if not tensor.dim() and Ellipsis not in items:
         return wrap.wrap_scalar(tensor.clone())
     if any(_is_array(item) for item in (key if type(key) is tuple else (key,))):
-        return wrap.wrap_array(tensor.clone())  # an integer in a 0-d array counts as an array: the result is a copy
+        return wrap.wrap_array(
+            _storage.duplicate(tensor)
+        )  # an integer in a 0-d array counts as an array: the result is a copy
     if getitem_impl.has_negative_step(items):
         result = wrap.wrap_array(tensor)
         memory.mirror(array, result, lambda source: getitem_impl.getitem(source, items))

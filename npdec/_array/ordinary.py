@@ -19,6 +19,7 @@ from npdec._core.tags import NoValue
 from npdec._impl import _storage
 from npdec._impl._by_numpy import places
 from npdec._impl.dtypes_impl import WIDE_UNSIGNED
+from npdec._impl.getitem_impl import are_in_order, picked
 from npdec._torch.functorch import is_transformed
 from npdec._torch.tracing import tracing
 
@@ -165,13 +166,13 @@ def read(array: Any, key: Any) -> Any:
                 return wrap.array_of(made, array._d)
             found = arrays_of(key)
             if found and tensor.is_cpu and len(found) + tensor.dim() <= MAX_NDIM:
-                return wrap.array_of(tensor[found], array._d)
+                in_order = tensor.is_contiguous() and are_in_order(found)
+                return wrap.array_of(tensor[found] if in_order else picked(tensor, found, 0), array._d)
             items, arrays, _ = items_of(key, tensor.shape)
             if items is None or not arrays or len(items) + tensor.dim() > MAX_NDIM:
                 return NoValue
             # An accelerator ends the process over an index that is out of bounds.
-            made = _by_arrays(tensor, items) if tensor.is_cpu else None
-            return NoValue if made is None else wrap.array_of(made, array._d)
+            return wrap.array_of(_by_arrays(tensor, items), array._d) if tensor.is_cpu else NoValue
         if kind is wrap.ARRAY or kind is list:
             index = indices_of(key, tensor.shape)
             return NoValue if index is None or not tensor.is_cpu else wrap.array_of(_selected(tensor, index), array._d)
@@ -206,32 +207,27 @@ def _columns_of(tensor: torch.Tensor, index: torch.Tensor) -> torch.Tensor | Non
         return None
 
 
-def _by_arrays(tensor: torch.Tensor, items: list[Any]) -> torch.Tensor | None:
-    """`tensor[items]`, of which some are arrays. Behind slices their axes lead while elements are chosen, and
-    go back: so NumPy's result lies in memory. None for keys with ints or new axes among the slices."""
+def _by_arrays(tensor: torch.Tensor, items: list[Any]) -> torch.Tensor:
+    """`tensor[items]`, of which some are arrays, side by side."""
     kinds = [type(item) for item in items]
     at = kinds.index(_Tensor)
-    if not at or all(kind is int for kind in kinds[:at]):
-        return tensor[tuple(items)]
     arrays = [item for item in items if type(item) is _Tensor]
+    is_first = at + len(arrays) == len(items) and kinds[:at].count(int) == at  # behind ints at most
+    if is_first and tensor.is_contiguous() and are_in_order(arrays):
+        return tensor[tuple(items)]
     if type(Ellipsis) in kinds:
         items = spread(items, tensor.dim())
         kinds = [type(item) for item in items]
-        at = kinds.index(_Tensor)
-        if not at:  # it stood for no axes
-            return tensor[tuple(items)]
-    if any(kind is not slice and kind is not _Tensor for kind in kinds):
-        return None
-    around = [item if type(item) is slice else _ALL for item in items]
+    around = [_ALL if type(item) is _Tensor else item for item in items]
     view = tensor if around.count(_ALL) == len(around) else tensor[tuple(around)]
-    count, axes = len(arrays), arrays[0].dim()
-    if axes == 1 and view.dim() == 2:  # of more axes torch's function does not keep the order in which the rest lies
+    at = sum(kind is not int for kind in kinds[: kinds.index(_Tensor)])
+    if at == 1 and len(arrays) == 1 and arrays[0].dim() == 1 and view.dim() == 2:
         made = None if view.requires_grad or tracing() else _columns_of(view, arrays[0])
         return _selected(view.mT, arrays[0], True).mT if made is None else made
-    if any(array.dim() != axes for array in arrays):
-        return None
-    found = view.movedim(tuple(range(at, at + count)), tuple(range(count)))[tuple(arrays)]
-    return found.movedim(tuple(range(axes)), tuple(range(at, at + axes)))
+    count = len(arrays)
+    if at:
+        view = view.movedim(tuple(range(at, at + count)), tuple(range(count)))
+    return picked(view, arrays, at)
 
 
 _ALL = slice(None)
@@ -254,7 +250,7 @@ def _selected(tensor: torch.Tensor, index: torch.Tensor, in_order: bool = False)
     if (
         (rank == 1 or (rank and index.numel() >= _MANY and index.is_contiguous()))
         and tensor.dim()
-        and (in_order or tensor.is_contiguous())
+        and (in_order or tensor.dim() == rank + 1 == 2 or tensor.is_contiguous())
         and not tensor.requires_grad
         and tensor.dtype not in WIDE_UNSIGNED
     ):
@@ -264,7 +260,7 @@ def _selected(tensor: torch.Tensor, index: torch.Tensor, in_order: bool = False)
             return torch.index_select(tensor, 0, index.view(-1)).view(*index.shape, *tensor.shape[1:])
         except (IndexError, RuntimeError):
             pass
-    return tensor[index]
+    return tensor[index] if tensor.is_contiguous() and index.is_contiguous() else picked(tensor, (index,), 0)
 
 
 def forwards(key: tuple[Any, ...], shape: Sequence[int]) -> tuple[tuple[Any, ...], list[int]] | None:

@@ -16,7 +16,8 @@ from npdec._decomposed.registry import row_of
 __all__ = [
     "adjoint", "axes_of", "batch_rule", "diagonal", "diagonals", "expanded", "flipped", "flipped_along", "gathered",
     "indexed", "is_basic", "is_of_one_axis", "moved", "of_all_axes", "of_axes", "of_last_axes", "permuted", "reduced",
-    "repeated", "reshaped", "reversed_axes", "rolled", "rotated", "swapped", "taken", "traced", "unsqueezed",
+    "repeated", "reshaped", "reversed_axes", "rolled", "rotated", "squeezed", "swapped", "taken", "traced",
+    "unsqueezed",
 ]  # fmt: skip
 
 Function = Callable[..., Any]
@@ -146,6 +147,13 @@ def reshaped(func: Function, ndim: int, args: Any, kwargs: dict[str, Any], value
             return None
     shape = tuple(value.shape)
     return lambda c: c.reshape(c.shape[0], *shape)
+
+
+def squeezed(func: Function, ndim: int, args: Any, kwargs: dict[str, Any], value: Any) -> Function | None:
+    if ndim and not kwargs and len(args) == 1 and type(args[0]) is int:
+        axis = args[0] if args[0] < 0 else args[0] - ndim
+        return lambda c: c.squeeze(axis)
+    return reshaped(func, ndim, args, kwargs, value)
 
 
 def indexed(func: Function, ndim: int, args: Any, kwargs: dict[str, Any], value: Any) -> Function | None:

@@ -20,6 +20,7 @@ from npdec._decomposed.components import Components, Use
 from npdec._decomposed.described import described, has_table
 from npdec._decomposed.parts import Labels, Views
 from npdec._decomposed.pickling import Stored, safe
+from npdec._decomposed.plain_values import ValueOnce
 from npdec._decomposed.size_limits import MANY, has_many, zeros
 from npdec._impl._storage import laid_out_alike
 from npdec._show import methods, summary
@@ -29,23 +30,9 @@ from npdec._torch.patch_dynamo import patch_dynamo
 from npdec._torch.tracing import Nested, carrier, constant_when_traced, tracing
 
 __all__ = [
-    "CARRIERS",
-    "DecomposedTensor",
-    "InputLabel",
-    "Labels",
-    "align",
-    "carries",
-    "copy_of",
-    "expand_components",
-    "is_broadcast",
-    "is_reverse",
-    "merged",
-    "ordinary",
-    "new_source",
-    "placed",
-    "under_labels_of",
-    "union",
-]
+    "CARRIERS", "DecomposedTensor", "InputLabel", "Labels", "align", "carries", "copy_of", "expand_components",
+    "is_broadcast", "is_reverse", "merged", "new_source", "ordinary", "placed", "under_labels_of", "union",
+]  # fmt: skip
 
 
 def new_source() -> bytes:
@@ -105,7 +92,7 @@ class DecomposedTensor(torch.Tensor):
     tensor([3., 6.])
     """
 
-    value: torch.Tensor
+    value: Any = ValueOnce()  # a plain tensor; made where a view is first asked for it
     residual: torch.Tensor
     components: Any = kept_components.MadeOnce()  # a tensor; made of what is kept when first read
     labels: Labels

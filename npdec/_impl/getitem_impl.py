@@ -7,6 +7,8 @@ leading axes are those that arrays index, and one int64 tensor for each of them.
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -99,11 +101,11 @@ class Plan:
     `basic` is the part that torch's views do; it leaves the axes which arrays index whole. `flips` are the axes of that
     view whose slices run backwards. `axes` are the axes of the view that arrays index, and `index` their int64 tensors.
     `position` is where in the result the axes of the broadcast index go. `distinct` says that no element is indexed
-    twice, `masked` that the key is one boolean array of the array's own dimensions, and `together` that arrays that
-    have axes stand side by side, and neither ints nor slices that run backwards.
+    twice, `masked` that the key is one boolean array of the array's own dimensions, and `leads` that
+    arrays index the first axes, and that no slice runs backwards.
     """
 
-    __slots__ = ("axes", "basic", "distinct", "flips", "index", "masked", "position", "together")
+    __slots__ = ("axes", "basic", "distinct", "flips", "index", "leads", "masked", "position")
 
     def __init__(self, shape: tuple[int, ...], key: tuple[Any, ...]) -> None:
         items = full_key(shape, key)
@@ -139,8 +141,8 @@ class Plan:
                 axis += 1
                 view_axis += 1
         self.position = first if groups == 1 else 0
-        of_axes = bool(self.index) and self.basic.count(_ALL) == len(self.index)
-        self.together = groups == 1 and of_axes and not self.flips and int not in map(type, self.basic)
+        count = len(self.index)
+        self.leads = bool(count) and not self.flips and self.basic[:count].count(_ALL) == count
         if len(self.index) > 1:
             self._broadcast()
         self.distinct = not unchecked
@@ -203,10 +205,9 @@ class Plan:
 
     def view(self, x: torch.Tensor) -> torch.Tensor:
         """The part of `x` that slices, ints and None select, in which the axes that arrays index lead; `x` itself, if
-        arrays index them all."""
-        if self.index and len(self.index) == len(self.basic) == x.ndim and self.basic.count(_ALL) == x.ndim:
-            return x
-        x = x[tuple(self.basic)]
+        arrays index some axes, the first, and nothing the others."""
+        if not self.index or len(self.basic) != x.ndim or not all(map(_is_whole, self.basic, x.shape)):
+            x = x[tuple(self.basic)]
         if self.axes and self.axes != list(range(len(self.axes))):
             x = x.permute(*self.axes, *(i for i in range(x.ndim) if i not in self.axes))
         return x
@@ -214,6 +215,11 @@ class Plan:
     def flipped(self) -> list[int]:
         """The axes of `view` whose slices run backwards."""
         return [axis - sum(a < axis for a in self.axes) + len(self.axes) for axis in self.flips]
+
+
+def _is_whole(item: Any, size: int) -> bool:
+    """Whether an item of `basic` is of a whole axis."""
+    return type(item) is slice and item in (_ALL, slice(0, size, 1))
 
 
 def is_mask(item: Any) -> bool:
@@ -274,23 +280,86 @@ def getitem(x: torch.Tensor, key: tuple[Any, ...]) -> torch.Tensor:
     if x.dtype in WIDE_UNSIGNED and not x.is_cpu:  # of which no accelerator reads elements by arrays
         return _storage.seen_as(getitem(_storage.signed(x), key), x.dtype)
     plan = Plan(tuple(x.shape), key)
-    if plan.together and plan.index[0].ndim:  # torch puts the axes of neighbouring arrays where NumPy does
+    if plan.leads and plan.index[0].ndim and are_in_order(plan.index) and _is_descending(x):
         its = iter(plan.index)
-        return x[tuple([next(its) if item is _ALL else item for item in plan.basic])]
+        made = x[tuple([next(its) if item is _ALL else item for item in plan.basic])]
+        return made if made.is_contiguous() else made.contiguous()
     view = plan.view(x)
     flips = plan.flipped()
+    strides = view.stride()
     if flips:
         view = _storage.moved(torch.flip, view, flips)
     if not plan.index:
         return view
-    index = plan.index
-    scalar = not index[0].ndim
-    if scalar:  # torch would take 0-d tensors for ints, and give a view
-        index = [i.reshape(1) for i in index]
-    result = view[tuple(index)]
-    if scalar:
-        return result.squeeze(0)
-    if plan.position:
-        lead = tuple(range(index[0].ndim))
-        result = result.movedim(lead, tuple(plan.position + i for i in lead))
-    return result
+    if plan.index[0].ndim:
+        return picked(view, plan.index, plan.position, strides)
+    # torch would take 0-d tensors for ints, and give a view
+    return picked(view, [i.reshape(1) for i in plan.index], plan.position, strides).squeeze(plan.position)
+
+
+def are_in_order(indices: Sequence[torch.Tensor]) -> bool:
+    """Whether the elements of tensors follow each other in memory."""
+    return all(index.is_contiguous() for index in indices)
+
+
+def _is_descending(x: torch.Tensor) -> bool:
+    """Whether the strides of no axis are longer than those of the one before."""
+    strides = x.stride()
+    return all(map(operator.ge, strides, strides[1:]))
+
+
+def _in_order(shape: Sequence[int], strides: Sequence[Sequence[int]]) -> list[int]:
+    """The axes of operands, broadcast together, as NumPy lays out what it makes of them, the outermost first: of two
+    axes the one with the longer strides. Where operands disagree, or none says (of axes of length one or of equal
+    rows), the axes are in the order in which they come."""
+    inner: list[int] = []  # the innermost first
+    for axis in reversed(range(len(shape))):
+        place = at = len(inner)
+        while at:
+            other = inner[at - 1]
+            pairs = [(its[axis], its[other]) for its in strides if its[axis] and its[other]]
+            if pairs and shape[axis] > 1 and shape[other] > 1:
+                if any(a >= b for a, b in pairs):
+                    break
+                place = at - 1
+            at -= 1
+        inner.insert(place, axis)
+    return inner[::-1]
+
+
+def picked(
+    view: torch.Tensor, index: Sequence[torch.Tensor], position: int, strides: Sequence[int] | None = None
+) -> torch.Tensor:
+    """What arrays index, of a view whose first axes they index, with their axes in the place that is given.
+
+    In memory their axes come first, as in NumPy's result, by rows, and then the others in the order that they have in
+    the view, or by its strides before it was reversed; where the others have one element, those of the arrays are in
+    the order that these have.
+    """
+    count = len(index)
+    rest = list(range(view.ndim - count))
+    its: list[int] = []
+    if not are_in_order(index):
+        if len({i.shape for i in index}) > 1:
+            index = torch.broadcast_tensors(*index)
+        its = _in_order(index[0].shape, [i.stride() for i in index])
+        if its == sorted(its):
+            its = []
+        elif any(size != 1 for size in view.shape[count:]):
+            index, its = [i.contiguous() for i in index], []
+        else:
+            index = [i.permute(its) for i in index]
+    if rest and (strides or not view.is_contiguous()):
+        along = (strides or view.stride())[count:]
+        rest.sort(key=lambda axis: -along[axis])
+        if rest != sorted(rest):
+            view = view.permute(*range(count), *[count + axis for axis in rest])
+    made = view[tuple(index)]
+    if not made.is_contiguous():
+        made = made.contiguous()
+    lead = made.ndim - len(rest)
+    if not (position or its or rest != sorted(rest)):
+        return made
+    inner = [lead + rest.index(axis) for axis in range(len(rest))]
+    outer = [its.index(axis) for axis in range(lead)] if its else list(range(lead))
+    return made.permute(*inner[:position], *outer, *inner[position:])

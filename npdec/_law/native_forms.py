@@ -21,6 +21,8 @@ _KINDS = {
     batching_rules.permuted: "permuted",
     batching_rules.reduced: "reduced",
     batching_rules.reshaped: "reshaped",
+    batching_rules.squeezed: "squeezed",
+    batching_rules.swapped: "swapped",
     batching_rules.unsqueezed: "unsqueezed",
 }
 

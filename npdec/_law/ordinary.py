@@ -52,7 +52,7 @@ Condition = tuple[bool, bool, list[float]]
 _Tensor, _as_subclass, _detach = torch.Tensor, torch.Tensor.as_subclass, torch.Tensor.detach
 _REAL = (torch.float64, torch.float32)
 _CPU = torch.device("cpu")
-_follows_forward_mode = torch._C._is_fwd_grad_enabled
+_follows_forward_mode, _is_inference = torch._C._is_fwd_grad_enabled, torch.is_inference_mode_enabled
 
 
 def is_observed() -> bool:
@@ -62,7 +62,7 @@ def is_observed() -> bool:
         or completeness.current.get() is not None
         or graph_wanted.get()
         or is_transformed()
-        or not _follows_forward_mode()
+        or not (_follows_forward_mode() or _is_inference())  # else a torch.autograd.Function's own code
     )
 
 

@@ -14,7 +14,7 @@ from npdec._decomposed.settings import current as settings
 from npdec._decomposed.size_limits import HANDFUL
 from npdec._decomposed.size_warnings import STEEP, half_of_digits, keeps_digits
 from npdec._decomposed.tensor import DecomposedTensor
-from npdec._law import reverse_pairs
+from npdec._law import reverse_elements, reverse_pairs
 from npdec._law.native_forms import in_c
 from npdec._law.ordinary import (
     FACTORS,
@@ -222,7 +222,8 @@ def quotient(func: Function, args: Sequence[Any]) -> Any:
             return made
     pair = pair_of(args, apart=True)
     if pair is None:
-        return reverse_pairs.quotient(func, args)
+        made = reverse_pairs.quotient(func, args)
+        return reverse_elements.quotient(func, args) if made is NotImplemented else made
     first, second = pair.components
     if second is None:
         divisor = pair.values[1]

@@ -23,8 +23,10 @@ def form_of(
     mean: Any,
     batch: Function | None,
     rates: Function | None = None,
+    reverse: Function | None = None,
 ) -> ordinary.Form | None:
-    """The form of a function whose arguments, by position and by name, carry the tags; None if it has none."""
+    """The form of a function whose arguments, by position and by name, carry the tags; None if it has none. `reverse`
+    answers what that of a linear function leaves, in reverse mode."""
     tags, places = set(given.values()), frozenset(key for key in given if isinstance(key, int))
     if traits & Trait.BLIND:
         return ordinary.of_the_value
@@ -33,7 +35,7 @@ def form_of(
             return ordinary_arithmetic.added(traits)
         if batch is None:
             return ordinary_linear.of_each(traits) if traits & Trait.ELEMENTWISE and traits & Trait.EACH else None
-        return ordinary_linear.of_one(batch, traits)
+        return ordinary_linear.of_one(batch, traits, reverse)
     if tags == {"Multilinear"} and traits & Trait.MULTIPLY:
         return ordinary_arithmetic.product
     if tags == {"Multilinear"} and traits & Trait.MATMUL:

@@ -28,6 +28,7 @@ from npdec._law.ordinary import (
     rows_of,
 )
 from npdec._law.ordinary_whole import whole
+from npdec._law.reverse_forms import affine
 
 __all__ = [
     "cast",
@@ -84,7 +85,8 @@ def detached(func: Function, args: Sequence[Any]) -> Any:
     x = args[0]
     if len(args) != 1 or not is_ordinary(x) or x.components.requires_grad:
         return NotImplemented
-    return _linked(built(x.value.detach(), x.residual.detach(), x.components, x.labels), x)
+    residual = x.residual.detach() if x.residual.requires_grad else x.residual
+    return _linked(built(x.value.detach(), residual, x.components, x.labels), x)
 
 
 def cast(func: Function, args: Sequence[Any], options: dict[str, Any] | None = None) -> Any:
@@ -159,7 +161,10 @@ def contiguous(func: Function, args: Sequence[Any]) -> Any:
     x = args[0]
     if len(args) == 1 and is_ordinary(x) and all(t.is_contiguous() for t in (x.value, x.residual, x.components)):
         return x
-    return each(func, args)
+    made = each(func, args)
+    if made is NotImplemented and type(x) is DecomposedTensor and not x.value.is_contiguous():
+        return affine(0, func, args)
+    return made
 
 
 def like_another(function: Function, batch: Function, traits: int) -> Form:
@@ -174,15 +179,17 @@ def like_another(function: Function, batch: Function, traits: int) -> Form:
     return of_shape
 
 
-def of_one(batch: Function, traits: int) -> Form:
-    """The form of a linear function of one, which has a rule for one more leading axis."""
+def of_one(batch: Function, traits: int, reverse: Function | None = None) -> Form:
+    """The form of a linear function of one, which has a rule for one more leading axis. `reverse` answers what is left
+    in reverse mode."""
     indexes, fresh = traits & Trait.INDEX, bool(traits & Trait.FRESH)
 
     @in_c("of_one", traits, batch)
     def form(func: Function, args: Sequence[Any]) -> Any:
         x, *rest = args
         if not is_ordinary(x):
-            return _of_reverse(batch, traits, func, x, rest)
+            made = _of_reverse(batch, traits, func, x, rest)
+            return reverse(func, args) if made is NotImplemented and reverse is not None else made
         for item in rest:
             if type(item) is DecomposedTensor:
                 return NotImplemented

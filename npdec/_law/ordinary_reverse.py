@@ -20,7 +20,7 @@ from npdec._law.ordinary_slopes import ordinary_slope
 from npdec._law.secant import derivative, quick_slope
 
 __all__ = [
-    "averaged", "convolution", "derived", "finished", "is_ordinary", "layer", "made_of", "of_one", "on_graph",
+    "FEW", "averaged", "convolution", "derived", "finished", "is_ordinary", "layer", "made_of", "of_one", "on_graph",
     "on_graph_of", "pointwise",
 ]  # fmt: skip
 
@@ -28,7 +28,7 @@ Function = Callable[..., Any]
 _as_subclass = torch.Tensor.as_subclass
 _OPTIONS = frozenset({int, tuple, list, str})  # strides and their like
 _OF_WINDOWS = frozenset({*_OPTIONS, bool, type(None)})
-_FEW = 2**18  # elements, up to which torch has computed a product before Python has made a node for one that is not
+FEW = 2**18  # elements, up to which torch has computed a product before Python has made a node for one that is not
 
 
 def is_ordinary(x: Any) -> bool:
@@ -188,7 +188,7 @@ def pointwise(x: DecomposedTensor, slope: Function | None, traits: int, f: Funct
     if found is None:
         return NotImplemented
     fx, fr, multiplier, difference = found
-    if multiplier.numel() > _FEW:
+    if multiplier.numel() > FEW:
         carrier = with_vjp(fx, on_graph_of(x), multiplier.mul)
         return on_graph(carrier.detach(), fr, carrier, x)
     del found, difference  # memory for the product

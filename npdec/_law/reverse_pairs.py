@@ -14,7 +14,8 @@ from npdec._decomposed.reverse_graph import scaled, with_vjp
 from npdec._decomposed.size_warnings import has_finite_sum
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._law.ordinary import of_a_summand
-from npdec._law.ordinary_reverse import is_ordinary, made_of, on_graph, on_graph_of
+from npdec._law.ordinary_reverse import FEW, is_ordinary, made_of, on_graph, on_graph_of
+from npdec._law.reverse_forms import product_beside, product_with
 
 __all__ = ["added", "matmul", "product", "quotient"]
 
@@ -86,8 +87,13 @@ def added(traits: int, func: Function, args: Sequence[Any]) -> Any:
     result."""
     pair = _pair_of(args)
     ends = None if pair is None else _ends(func, pair)
-    if pair is None or ends is None:
+    if pair is None:
         return NotImplemented
+    if ends is None:  # of shapes that broadcast
+        carrier = func(*pair.on_graph())
+        if carrier.dtype is not pair.like.value.dtype:
+            return NotImplemented
+        return on_graph(carrier.detach(), func(*pair.residuals).expand(carrier.shape), carrier, pair.like)
     first, second = [None if t is None else t.components for t in pair.tensors]
     if first is None or second is None:
         made = of_a_summand(traits, first, second)
@@ -103,10 +109,12 @@ def product(func: Function, args: Sequence[Any]) -> Any:
         return NotImplemented
     constant = pair.constant()
     if constant is not None:
-        return _scaled(func, pair, constant)
-    ends = _ends(func, pair)
+        made = _scaled(func, pair, constant)
+        return product_beside(func, args) if made is NotImplemented else made
+    few = max(v.numel() for v in pair.values) <= FEW
+    ends = None if few else _ends(func, pair)
     if ends is None:
-        return NotImplemented
+        return product_beside(func, args)
     at_a, at_b = _middles(pair)
     by_a, by_b = scaled(at_b), scaled(at_a)
     carrier = with_vjp(ends[0], pair.on_graph(), lambda grad: (by_a(grad), by_b(grad)))
@@ -143,7 +151,7 @@ def matmul(func: Function, args: Sequence[Any]) -> Any:
     """A product of two matrices, or of batches of these: each times the other's midpoint."""
     pair = _pair_of(args)
     if pair is None or pair.constant() is not None:
-        return NotImplemented
+        return product_with(func, args)
     a, b = pair.values
     if not a.ndim == b.ndim > 1 or a.shape[:-2] != b.shape[:-2]:
         return NotImplemented

@@ -10,7 +10,7 @@ struct names names;
 struct given given;
 static PyObject *watched, *checked, *graph_wanted; /* variables of contexts */
 static PyObject *follows_forward, *is_asked;
-static PyObject *usual; /* the attributes of an ordinary tensor, with None for its parts */
+PyObject *usual_attributes;
 
 #define MOST_LOOKED_AT 1024 /* elements of a factor: of more, torch tells sooner whether they are moderate */
 
@@ -44,7 +44,8 @@ int
 is_observed(void)
 {
     return differs(watched, Py_None) || differs(checked, Py_None) || differs(graph_wanted, Py_False)
-        || !is_off(asked.is_transformed) || !is_on(follows_forward) || !is_on(is_asked) || is_followed_by_torch();
+        || !is_off(asked.is_transformed) || (!is_on(follows_forward) && is_off(asked.is_inference)) || !is_on(is_asked)
+        || is_followed_by_torch();
 }
 
 int
@@ -85,7 +86,19 @@ has_equal(const Array *array)
     return 0;
 }
 
-static int
+int
+is_by_rows(const Array *array)
+{
+    Py_ssize_t expected = 1;
+    for (int axis = array->rank - 1; axis >= 0; axis--) {
+        if (array->strides[axis] != expected && array->shape[axis] != 1)
+            return 0;
+        expected *= array->shape[axis];
+    }
+    return expected > 0;
+}
+
+int
 is_of_one_dtype(const Array *a, const Array *b)
 {
     return a->code == b->code && a->bits == b->bits;
@@ -148,6 +161,41 @@ are_parts(Parts *parts, int or_bools)
         && are_components_of(components, value, PyTuple_GET_SIZE(parts->labels));
 }
 
+/* The part of a tensor that a key of dots chooses, of no class, with its graph. */
+static PyObject *
+plain_over(PyObject *tensor)
+{
+    PyObject *key = PyTuple_Pack(2, tensor, Py_Ellipsis), *none = key == NULL ? NULL : PyTuple_New(0), *made = NULL;
+    int is_grad = is_on(asked.is_grad);
+    PyObject *set = none == NULL || is_grad ? NULL : PyObject_CallOneArg(given.enable_grad, Py_True);
+    if (none != NULL && (is_grad || set != NULL))
+        made = PyObject_CallFunctionObjArgs(given.of_no_class, given.part, none, key, NULL);
+    PyObject *reset = set == NULL ? NULL : PyObject_CallOneArg(given.enable_grad, Py_False);
+    if (set != NULL && reset == NULL)
+        Py_CLEAR(made);
+    Py_XDECREF(reset);
+    Py_XDECREF(set);
+    Py_XDECREF(none);
+    Py_XDECREF(key);
+    return made;
+}
+
+/* The plain tensor over the memory of a decomposed one. What views are made of makes it when it is asked for: here, if
+ * torch makes it as it would have been made at once, or else by the attribute. */
+static PyObject *
+value_of(PyObject *tensor, PyObject *attributes)
+{
+    PyObject *value = held(attributes, names.value);
+    if (value != NULL || PyErr_Occurred())
+        return value;
+    if (!is_off(asked.is_inference) || is_in_mode() || !is_off(asked.functions) || !is_off(asked.is_transformed))
+        return PyObject_GetAttr(tensor, names.value);
+    value = plain_over(tensor);
+    if (value != NULL && PyDict_SetItem(attributes, names.value, value) < 0)
+        Py_CLEAR(value);
+    return value;
+}
+
 int
 parts_of_any(PyObject *tensor, Parts *parts, int or_bools)
 {
@@ -158,7 +206,7 @@ parts_of_any(PyObject *tensor, Parts *parts, int or_bools)
         return left_to_python(), 0;
     }
     parts->of = tensor;
-    parts->value = held(its, names.value);
+    parts->value = value_of(tensor, its);
     parts->residual = held(its, names.residual);
     parts->components = held(its, names.components);
     parts->labels = held(its, names.labels);
@@ -236,151 +284,7 @@ is_no_small_divisor(const Array *at)
     return sizes_of(at, &squares, &least) && least >= 1 / given.steep && squares < INFINITY;
 }
 
-/* --- what is made ------------------------------------------------------------------------------------------------- */
-
-/* Whether the elements of one lie where those of another do, which are next to each other. */
-static int
-lies_within(const Array *inner, const Array *outer)
-{
-    const char *start = outer->elements, *at = inner->elements;
-    return at != NULL && at >= start && at < start + elements_in(outer) * (outer->bits / 8);
-}
-
-int
-is_by_rows(const Array *array)
-{
-    Py_ssize_t expected = 1;
-    for (int axis = array->rank - 1; axis >= 0; axis--) {
-        if (array->strides[axis] != expected && array->shape[axis] != 1)
-            return 0;
-        expected *= array->shape[axis];
-    }
-    return expected > 0;
-}
-
-/* Add a view of x, whose parts are views of its parts, to the others: 1; 0 where that is Python's; -1 with an error. */
-static int
-joins_views(PyObject *made, const Parts *x)
-{
-    PyObject *views = PyObject_GetAttr(x->of, names.views);
-    int is_done = 0;
-    if (views != NULL && views != Py_None && PyList_Check(views)) {
-        PyObject *limit = SLOT(views, given.of_limit);
-        if (limit != NULL && PyLong_CheckExact(limit) && PyList_GET_SIZE(views) < PyLong_AsSsize_t(limit)) {
-            PyObject *known = PyWeakref_NewRef(made, NULL);
-            is_done = known == NULL || PyObject_SetAttr(made, names.views, views) < 0
-                           || PyList_Append(views, known) < 0 ? -1 : 1;
-            Py_XDECREF(known);
-        }
-    }
-    Py_XDECREF(views);
-    return views == NULL ? -1 : is_done;
-}
-
-static int
-is_none(PyObject *tensor, PyObject *name)
-{
-    PyObject *found = PyObject_GetAttr(tensor, name);
-    Py_XDECREF(found);
-    return found == Py_None;
-}
-
-/* Whether torch knows a part of the result as no view, and not as the part it was made of. */
-static int
-is_apart(PyObject *part, PyObject *of)
-{
-    return part != of && is_none(part, words.base);
-}
-
-/* Say that a tensor may look at the memory of x; 0, or -1 with an error. */
-static int
-linked(PyObject *made, PyObject *const *parts, const Array *const *at, const Parts *x)
-{
-    const Array *value = at[0], *residual = at[1], *components = at[2];
-    if (lies_within(value, &x->value_at) && lies_within(residual, &x->residual_at)
-        && lies_within(components, &x->components_at) && is_by_rows(&x->value_at) && is_by_rows(&x->residual_at)
-        && is_by_rows(&x->components_at)) {
-        int is_done = joins_views(made, x);
-        if (is_done != 0)
-            return is_done < 0 ? -1 : 0;
-    }
-    else if (is_apart(parts[0], x->value) && is_apart(parts[1], x->residual) && is_apart(parts[2], x->components)
-             && !is_true_by(parts[0], words.is_inference))
-        return 0; /* of what was made in inference mode, torch knows no views, wherever they are made */
-    PyObject *done = PyObject_CallFunctionObjArgs(given.link, made, x->of, NULL);
-    Py_XDECREF(done);
-    return done == NULL ? -1 : 0;
-}
-
-PyObject *
-carrying(PyObject *value)
-{
-    if (is_true_by(value, names.is_view) || is_true_of(value, names.requires_grad))
-        return PyObject_CallMethodOneArg(value, names.as_subclass, (PyObject *)given.type);
-    PyObject *made = PyErr_Occurred() ? NULL : PyObject_CallMethodNoArgs(value, names.detach);
-    if (made != NULL && PyObject_SetAttr(made, names.class, (PyObject *)given.type) < 0)
-        Py_CLEAR(made);
-    return made;
-}
-
-/* Give a tensor of the class that is new its attributes: those of ordinary tensors, and its parts. */
-int
-set_parts(PyObject *made, PyObject *value, PyObject *residual, PyObject *components, PyObject *labels)
-{
-    PyObject *its = PyDict_Copy(usual);
-    int is_set = its != NULL && PyDict_SetItem(its, names.value, value) == 0
-              && PyDict_SetItem(its, names.residual, residual) == 0
-              && PyDict_SetItem(its, names.components, components) == 0
-              && PyDict_SetItem(its, names.labels, labels) == 0 && PyObject_GenericSetDict(made, its, NULL) == 0;
-    Py_XDECREF(its);
-    return is_set ? 0 : -1;
-}
-
-/* What was made of three parts, which are let go; it is Python's where nothing was. */
-static PyObject *
-made_of(PyObject *made, PyObject *value, PyObject *residual, PyObject *components)
-{
-    Py_XDECREF(value);
-    Py_XDECREF(residual);
-    Py_XDECREF(components);
-    return made == NULL ? left_to_python() : made;
-}
-
-PyObject *
-assembled(PyObject *value, PyObject *residual, PyObject *components, const Parts *x)
-{
-    PyObject *made = NULL;
-    if (value != NULL && residual != NULL && components != NULL)
-        made = PyObject_CallMethodNoArgs(value, names.detach);
-    if (made != NULL && (PyObject_SetAttr(made, names.class, (PyObject *)given.type) < 0
-                         || set_parts(made, value, residual, components, x->labels) < 0))
-        Py_CLEAR(made);
-    return made_of(made, value, residual, components);
-}
-
-PyObject *
-built(PyObject *value, PyObject *residual, PyObject *components, const Parts *x, int link)
-{
-    PyObject *made = NULL;
-    Array value_at, residual_at, components_at;
-    const Array *const at[3] = {&value_at, &residual_at, &components_at};
-    if (value != NULL && residual != NULL && components != NULL && Py_IS_TYPE(value, arrays.tensor)
-        && look_at_any(value, &value_at) && look_at_any(residual, &residual_at)
-        && look_at_any(components, &components_at) && is_of_one_dtype(&value_at, &x->value_at)
-        && is_of_one_dtype(&value_at, &components_at)) {
-        if (!are_alike(&value_at, &residual_at)) {
-            PyObject *shape = PyObject_GetAttr(value, names.shape);
-            Py_SETREF(residual, shape == NULL ? NULL : PyObject_CallMethodOneArg(residual, names.expand, shape));
-            Py_XDECREF(shape);
-        }
-        made = residual == NULL ? NULL : carrying(value);
-        PyObject *const parts[3] = {value, residual, components};
-        if (made != NULL && (set_parts(made, value, residual, components, x->labels) < 0
-                             || (link && linked(made, parts, at, x) < 0)))
-            Py_CLEAR(made);
-    }
-    return made_of(made, value, residual, components);
-}
+/* --- what is given by Python -------------------------------------------------------------------------------------- */
 
 PyObject *
 attach_decomposed(PyObject *module, PyObject *args)
@@ -393,17 +297,19 @@ attach_decomposed(PyObject *module, PyObject *args)
         {&names.labels, "labels"}, {&names.reverse, "reverse"}, {&names.discrete, "discrete"}, {&names.kept, "kept"},
         {&names.origin, "origin"}, {&names.views, "views"}, {&names.class, "__class__"},
         {&names.requires_grad, "requires_grad"}, {&names.is_view, "_is_view"}, {&names.shape, "shape"},
-        {&names.expand, "expand"}, {&names.as_subclass, "as_subclass"}, {&names.detach, "detach"}, {&names.neg, "neg"},
+        {&names.expand, "expand"}, {&names.detach, "detach"}, {&names.neg, "neg"},
         {&names.clone, "clone"}, {&names.reshape, "reshape"}, {&names.permute, "permute"},
-        {&names.contiguous, "contiguous"}, {&names.mT, "mT"}};
-    PyObject *variables[3], *told[2], *member, *limit, *functions[7];
-    PyObject **const kept[7] = {&given.link, &given.rows_of, &given.is_moderate, &given.residual_of, &given.narrowed,
-                                &given.matmul, &given.plan};
-    if (!PyArg_ParseTuple(args, "O!O!O!OO(OOO)(OO)ndO(OOOOOOO):attach_decomposed", &PyType_Type, &given.type,
+        {&names.contiguous, "contiguous"}, {&names.mT, "mT"}, {&names.view, "view"}};
+    PyObject *variables[3], *told[2], *member, *limit, *functions[10];
+    PyObject **const kept[10] = {&given.link, &given.rows_of, &given.is_moderate, &given.residual_of, &given.narrowed,
+                                &given.matmul, &given.plan, &given.of_no_class,
+                                &given.part, &given.enable_grad};
+    if (!PyArg_ParseTuple(args, "O!O!O!OO(OOO)(OO)ndO(OOOOOOOOOO):attach_decomposed", &PyType_Type, &given.type,
                           &PyType_Type, &given.parameter, &PyDict_Type, &given.rows, &member, &limit, &variables[0],
                           &variables[1], &variables[2], &told[0], &told[1], &given.many, &given.steep,
                           &given.negatives, &functions[0], &functions[1], &functions[2], &functions[3], &functions[4],
-                          &functions[5], &functions[6]))
+                          &functions[5], &functions[6], &functions[7], &functions[8],
+                          &functions[9]))
         return NULL;
     given.of_short = offset_of(member);
     given.of_limit = given.of_short < 0 ? -1 : offset_of(limit);
@@ -412,12 +318,12 @@ attach_decomposed(PyObject *module, PyObject *args)
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
         if ((*texts[i].word = PyUnicode_InternFromString(texts[i].text)) == NULL)
             return NULL;
-    Py_XSETREF(usual, Py_BuildValue("{OOOOOOOOOOOOOO}", names.value, Py_None, names.components, Py_None, names.labels,
-                                    Py_None, names.residual, Py_None, names.reverse, Py_False, names.discrete, Py_False,
-                                    names.origin, Py_None));
-    if (usual == NULL)
+    Py_XSETREF(usual_attributes,
+               Py_BuildValue("{OOOOOOOOOOOO}", names.components, Py_None, names.labels, Py_None, names.residual, Py_None,
+                             names.reverse, Py_False, names.discrete, Py_False, names.origin, Py_None));
+    if (usual_attributes == NULL)
         return NULL;
-    for (int i = 0; i < 7; i++)
+    for (int i = 0; i < 10; i++)
         *kept[i] = Py_NewRef(functions[i]);
     watched = Py_NewRef(variables[0]);
     checked = Py_NewRef(variables[1]);

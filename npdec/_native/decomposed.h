@@ -8,8 +8,8 @@
 /* Names of attributes and methods, interned. */
 extern struct names {
     PyObject *value, *residual, *components, *labels, *reverse, *discrete, *kept, *origin, *views, *class,
-        *requires_grad, *is_view, *shape, *expand, *as_subclass, *detach, *neg, *clone, *reshape, *permute, *contiguous,
-        *mT;
+        *requires_grad, *is_view, *shape, *expand, *detach, *neg, *clone, *reshape, *permute, *contiguous,
+        *mT, *view;
 } names;
 
 /* What `attach_decomposed` was given. */
@@ -20,8 +20,11 @@ extern struct given {
     Py_ssize_t many;                          /* so many components are no few */
     double steep;                             /* factors up to this size are moderate */
     PyObject *negatives;                      /* the set of functions that are the negative */
-    PyObject *link, *rows_of, *is_moderate, *residual_of, *narrowed, *matmul, *plan, *empty_like, *link_lazily; /* functions */
+    PyObject *link, *rows_of, *is_moderate, *residual_of, *narrowed, *matmul, *plan, *of_no_class, *part, *enable_grad,
+        *empty_like, *link_lazily;                        /* functions */
 } given;
+
+extern PyObject *usual_attributes;            /* of an ordinary tensor, with None for its parts */
 
 /* An ordinary decomposed tensor: its parts, which are held, and where their elements lie. */
 typedef struct {
@@ -44,11 +47,11 @@ PyObject *rows_of(const Parts *x);            /* the residual, one of the rows t
 int look_at_any(PyObject *tensor, Array *at); /* 0, without an error, where its elements do not lie in memory */
 int are_alike(const Array *a, const Array *b); /* whether they have one shape */
 Py_ssize_t elements_in(const Array *array);
+int is_of_one_dtype(const Array *a, const Array *b);
 int has_equal(const Array *array);            /* whether several elements are one in memory, by a stride of zero */
 
 int differs(PyObject *variable, PyObject *usual); /* whether a variable has another value than the usual one */
 int is_on(PyObject *function);                /* whether a function without arguments says True */
-PyObject *carrying(PyObject *value);          /* a tensor of the class over the memory of a value */
 int is_by_rows(const Array *array);           /* whether its elements follow each other */
 PyObject *carrying(PyObject *value);          /* a tensor of the class over the memory of a value */
 int set_parts(PyObject *made, PyObject *value, PyObject *residual, PyObject *components, PyObject *labels);
@@ -71,7 +74,16 @@ struct form {
 };
 #define MOST_GIVEN 8 /* arguments of a function */
 enum { FRESH = 1, SUBTRACTS = 2, SUBTRACTS_FROM = 4, INDEXES = 8 };
-enum { BY_RULE, OF_AXES, OF_KEY, RESHAPED, UNSQUEEZED, PERMUTED, REDUCED };
+enum { BY_RULE, OF_AXES, OF_KEY, RESHAPED, SQUEEZED, UNSQUEEZED, PERMUTED, SWAPPED, REDUCED };
+
+/* leading_axes.c */
+PyObject *call(PyObject *func, PyObject *first, PyObject *const *rest, Py_ssize_t count); /* func(first, *rest) */
+/* The items of a list or tuple that is the only argument, or else the arguments; -1 with an error. They are those of
+ * `held` then, or NULL: a list may be another one while something is made. */
+Py_ssize_t unpacked(PyObject *const **items, Py_ssize_t count, PyObject **held);
+/* The function of the components, beside the arguments that stand behind them; `value` is what it makes of the value. */
+PyObject *of_components(const Form *form, PyObject *func, const Parts *x, PyObject *value, PyObject *const *rest,
+                        Py_ssize_t count);
 
 /* few_parts.c: what is computed in memory, of few elements; NULL, without an error, where that is torch's */
 PyObject *few_negative(const Parts *x);

@@ -6,7 +6,7 @@
 #define FEW 1024 /* elements of components */
 
 typedef struct {
-    const Loops *add, *subtract, *multiply, *divide, *negative;
+    const Loops *add, *subtract, *multiply, *divide, *negative, *positive;
 } Arithmetic;
 
 static const Arithmetic *
@@ -18,20 +18,24 @@ arithmetic(void)
         found.multiply = loops_of("multiply");
         found.divide = loops_of("divide");
         found.negative = loops_of("negative");
+        found.positive = loops_of("positive");
         found.add = loops_of("add");
     }
     return &found;
 }
 
-/* Whether the strides are those of a new tensor, of axes of one element too: a result then has the same. */
+/* Whether a function of the elements gives torch's memory by rows: its strides are those of a new tensor, of axes of one
+ * element too, or there are no such axes, and its elements lie in this order, perhaps with others in between. */
 static int
 lies_on_host(const Array *at)
 {
-    Py_ssize_t expected = 1;
-    for (int axis = at->rank; axis-- > 0; expected *= at->shape[axis])
-        if (at->strides[axis] != expected)
-            return 0;
-    return expected > 0 && is_on_host(at); /* nothing has no memory */
+    int64_t expected = 1, least = 1;
+    int is_new = 1, is_in_order = 1;
+    for (int axis = at->rank; axis-- > 0; expected *= at->shape[axis], least = at->strides[axis] * at->shape[axis]) {
+        is_new &= at->strides[axis] == expected;
+        is_in_order &= at->shape[axis] > 1 && at->strides[axis] >= least;
+    }
+    return expected > 0 && (is_new || is_in_order) && is_on_host(at); /* nothing has no memory */
 }
 
 /* Whether nobody differentiates the parts of x, forwards or back, or follows what is made of them; forms are asked
@@ -51,59 +55,96 @@ is_open(const Parts *x)
         && lies_on_host(&x->components_at) && are_plain_numbers(x);
 }
 
-/* What a loop makes of an array and another one, or of one number: `second` is its stride. */
-static PyObject *
-computed(const Loops *loops, const Array *like, const void *a, int first, const void *b, int second)
+/* What a loop reads: an array of fewer axes is repeated along the others, and a number along all of them. */
+typedef struct {
+    const char *elements;
+    const Array *at; /* NULL of a number */
+} Operand;
+
+static Py_ssize_t
+stride_of(const Operand *operand, int axis, int rank)
 {
-    int kind = like->bits == 64 ? FLOAT64 : FLOAT32, size = (int)SIZES[kind];
-    Py_ssize_t by[3] = {size, first * size, second * size}, count = elements_in(like);
+    int own = operand->at == NULL ? -1 : axis - (rank - operand->at->rank);
+    return own < 0 ? 0 : operand->at->strides[own];
+}
+
+/* From which axis on elements of an operand follow each other, or are one. */
+static int
+runs_from(const Operand *operand, const Array *like)
+{
+    int axis = like->rank;
+    int64_t expected = 1;
+    while (axis > 0 && (operand->at == NULL || stride_of(operand, axis - 1, like->rank) == expected))
+        expected *= like->shape[--axis];
+    return axis;
+}
+
+/* A loop over the axes before `last`, each of which is one call for the others, of `count` elements. */
+static char *
+looped(Inner *inner, char *to, const Array *like, int axis, int last, Py_ssize_t count, Operand a, Operand b)
+{
+    Py_ssize_t size = like->bits / 8;
+    if (axis == last) {
+        Py_ssize_t by[3] = {size, a.at == NULL ? 0 : size, b.at == NULL ? 0 : size};
+        inner(to, a.elements, b.elements, count, by);
+        return to + count * size;
+    }
+    Py_ssize_t first = stride_of(&a, axis, like->rank) * size, second = stride_of(&b, axis, like->rank) * size;
+    for (int64_t i = 0; i < like->shape[axis]; i++, a.elements += first, b.elements += second)
+        to = looped(inner, to, like, axis + 1, last, count, a, b);
+    return to;
+}
+
+static PyObject *
+computed(const Loops *loops, const Array *like, Operand a, Operand b)
+{
+    int kind = like->bits == 64 ? FLOAT64 : FLOAT32;
+    Py_ssize_t count = 1;
     char *memory;
-    PyObject *tensor = tensor_by_rows(kind, like, count, &memory);
+    int last = Py_MAX(runs_from(&a, like), runs_from(&b, like));
+    for (int axis = last; axis < like->rank; axis++)
+        count *= like->shape[axis];
+    PyObject *tensor = tensor_by_rows(kind, like, elements_in(like), &memory);
     if (tensor != NULL)
-        loops->of[kind](memory, a, b, count, by);
+        looped(loops->of[kind], memory, like, 0, last, count, a, b);
     return tensor;
+}
+
+static Operand
+operand(const Array *at)
+{
+    return (Operand){at->elements, at};
 }
 
 static PyObject *
 of_array(const Loops *loops, const Array *a)
 {
-    return computed(loops, a, a->elements, 1, a->elements, 0);
+    return computed(loops, a, operand(a), operand(a));
 }
 
+/* The second one may have fewer axes. */
 static PyObject *
 of_arrays(const Loops *loops, const Array *a, const Array *b)
 {
-    return computed(loops, a, a->elements, 1, b->elements, 1);
-}
-
-/* A number in the dtype of an array. */
-static const void *
-in_dtype(const Array *array, double number, Element *held)
-{
-    if (array->bits == 64)
-        held->float64 = number;
-    else
-        held->float32 = (float)number;
-    return held;
+    return computed(loops, a, operand(a), operand(b));
 }
 
 static PyObject *
 of_number(const Loops *loops, const Array *a, double number, int is_first)
 {
     Element held;
-    const void *b = in_dtype(a, number, &held);
-    return is_first ? computed(loops, a, b, 0, a->elements, 1) : computed(loops, a, a->elements, 1, b, 0);
+    Operand b = {(const char *)&held, NULL};
+    if (a->bits == 64)
+        held.float64 = number;
+    else
+        held.float32 = (float)number;
+    return is_first ? computed(loops, a, b, operand(a)) : computed(loops, a, operand(a), b);
 }
 
 static PyObject *
 copied(const Array *array)
 {
-    char *memory;
-    Py_ssize_t count = elements_in(array);
-    PyObject *tensor = tensor_by_rows(array->bits == 64 ? FLOAT64 : FLOAT32, array, count, &memory);
-    if (tensor != NULL)
-        memcpy(memory, array->elements, (size_t)count * array->bits / 8);
-    return tensor;
+    return of_array(arithmetic()->positive, array);
 }
 
 PyObject *
@@ -190,17 +231,7 @@ few_times(const Parts *x, PyObject *tensor, const Array *other)
         return NULL;
     const Loops *loops = arithmetic()->multiply;
     PyObject *value = of_arrays(loops, &x->value_at, other), *residual = of_arrays(loops, &x->residual_at, other);
-    const Array *at = &x->components_at;
-    Py_ssize_t count = elements_in(other), many = at->shape[0];
-    int kind = at->bits == 64 ? FLOAT64 : FLOAT32;
-    Py_ssize_t size = SIZES[kind], by[3] = {size, size, size};
-    char *memory;
-    PyObject *components = tensor_by_rows(kind, at, many * count, &memory);
-    for (Py_ssize_t row = 0; components != NULL && row < many; row++) {
-        Py_ssize_t start = row * count * size;
-        loops->of[kind](memory + start, (char *)at->elements + start, other->elements, count, by);
-    }
-    return assembled(value, residual, components, x);
+    return assembled(value, residual, of_arrays(loops, &x->components_at, other), x);
 }
 
 /* --- elements ----------------------------------------------------------------------------------------------------- */

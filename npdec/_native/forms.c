@@ -47,8 +47,8 @@ attach_form(PyObject *module, PyObject *args)
                    {"detached", detached}, {"joined", joined}, {"unless same", unless_same},
                    {"unless known", unless_known}, {"added", added}, {"scaled", scaled}, {"divided", divided},
                    {"matmul", matmul}, {"layer", layer}};
-    static const char *const kinds[] = {"by rule",    "of axes",  "of a key", "reshaped",
-                                        "unsqueezed", "permuted", "reduced"};
+    static const char *const kinds[] = {"by rule",    "of axes",  "of a key", "reshaped", "squeezed",
+                                        "unsqueezed", "permuted", "swapped",  "reduced"};
     static int count;
     PyObject *function, *batch, *rest;
     const char *name, *kind;

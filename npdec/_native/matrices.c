@@ -1,15 +1,6 @@
 /* The forms of products of matrices: decomposed rows, columns or batches, and a constant factor. */
 #include "decomposed.h"
 
-static PyObject *
-call(PyObject *func, PyObject *first, PyObject *const *rest, Py_ssize_t count)
-{
-    PyObject *args[4] = {NULL, first};
-    for (Py_ssize_t i = 0; i < count; i++)
-        args[i + 2] = rest[i];
-    return PyObject_Vectorcall(func, args + 1, (size_t)(count + 1) | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
-}
-
 /* The residual, of equal rows one. */
 static PyObject *
 narrowed(const Parts *x)

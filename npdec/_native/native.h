@@ -7,7 +7,7 @@
 #include <stddef.h>
 
 /* Counts the changes of what `attach_...` take, as `npdec/_native/__init__.py` does. */
-#define INTERFACE 10
+#define INTERFACE 12
 
 /* The dtypes that a Python number holds. */
 enum kind { BOOL, INT8, INT16, INT32, INT64, UINT8, UINT16, UINT32, UINT64, FLOAT16, FLOAT32, FLOAT64, COMPLEX64,
@@ -311,6 +311,7 @@ PyObject *set_kept(PyObject *module, PyObject *kept);
 PyObject *put_secants(PyObject *module, PyObject *const *args, Py_ssize_t count);
 
 /* soft.c */
+PyObject *soft_back(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *soft_length(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *soft_means(PyObject *module, PyObject *const *args, Py_ssize_t count);
 
@@ -318,6 +319,9 @@ PyObject *soft_means(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *attach_reverse(PyObject *module, PyObject *args);
 
 /* normal.c */
+PyObject *leading_shares(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *mean_directions(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *mean_inverses(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *normal_rows(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *normal_back(PyObject *module, PyObject *const *args, Py_ssize_t count);
 

@@ -4,15 +4,6 @@
 
 enum { STRIDED = 1 << 21, RESHAPE = 1 << 16 }; /* as the registry has them */
 
-static PyObject *
-call(PyObject *func, PyObject *first, PyObject *const *rest, Py_ssize_t count)
-{
-    PyObject *args[MOST_GIVEN + 1] = {NULL, first};
-    for (Py_ssize_t i = 0; i < count; i++)
-        args[i + 2] = rest[i];
-    return PyObject_Vectorcall(func, args + 1, (size_t)(count + 1) | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
-}
-
 /* A constant as a layer takes it, without a graph; NULL, without an error, of another. */
 static PyObject *
 constant(PyObject *tensor, const Reversed *x, int rank)

@@ -1,21 +1,19 @@
 /* Softmax in reverse mode, of rows of few numbers: of each row the mean of p(t) = softmax(r + t (x − r)) along the path,
  * and of its derivative diag(p) − p pᵀ, by nodes that Python has chosen (npdec/_rules/softmax_reverse.py). */
-#include "tensors.h"
-#include <math.h>
+#include "soft.h"
 
-#define LONGEST 64 /* numbers of a row */
-#define MOST_NODES 64
+#define LONGEST 64 /* numbers of a row of which a matrix is made */
 
 /* Rows of x and of r, which has as many or a part of them, again and again; the number of them, or 0 where they do not
  * lie one after the other. */
-static Py_ssize_t
+Py_ssize_t
 rows_of_two(PyObject *const *args, Array *x, Array *r, Py_ssize_t *period)
 {
     if (!plain_array(args[0], x) || !plain_array(args[1], r) || x->rank < 1 || r->rank < 1 || x->bits != r->bits)
         return 0;
     Py_ssize_t n = x->shape[x->rank - 1], size = size_of(x);
     *period = size_of(r);
-    if (n < 1 || n > LONGEST || size == 0 || *period == 0 || period_of(x) != size || period_of(r) != *period
+    if (n < 1 || size == 0 || *period == 0 || period_of(x) != size || period_of(r) != *period
         || r->shape[r->rank - 1] != n || size % *period)
         return 0;
     int axis = r->rank - 1, skipped = x->rank - r->rank; /* it has the last axes of x */
@@ -26,13 +24,15 @@ rows_of_two(PyObject *const *args, Array *x, Array *r, Py_ssize_t *period)
     return skipped < 0 || axis >= 0 ? 0 : size / n;
 }
 
+/* Of two ends of a path the step; none between two of −inf, which a mask has put there. */
 static inline double
-number_in(const Array *at, Py_ssize_t i)
+step_between(double end, double start)
 {
-    return at->bits == 32 ? ((float *)at->elements)[i] : ((double *)at->elements)[i];
+    return end == -INFINITY && start == -INFINITY ? 0 : end - start;
 }
 
-/* soft_length(x, r): the largest range of the steps of a row; None where they are not finite, or do not lie so. */
+/* soft_length(x, r): the largest range of the steps of a row; None where they are not finite, where a mask leaves nothing
+ * of a row, or where the numbers do not lie so. */
 PyObject *
 soft_length(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
@@ -45,19 +45,23 @@ soft_length(PyObject *module, PyObject *const *args, Py_ssize_t count)
     for (Py_ssize_t i = 0; i < rows; i++) {
         double most = -INFINITY, least = INFINITY;
         for (Py_ssize_t j = i * n; j < i * n + n; j++) {
-            double d = number_in(&x, j) - number_in(&r, j % period);
+            double end = number_in(&x, j), start = number_in(&r, j % period), d = end - start;
+            if (end == -INFINITY && start == -INFINITY)
+                continue;
             if (!isfinite(d))
                 Py_RETURN_NONE;
             most = d > most ? d : most;
             least = d < least ? d : least;
         }
+        if (most < least)
+            Py_RETURN_NONE;
         longest = most - least > longest ? most - least : longest;
     }
     return PyFloat_FromDouble(longest);
 }
 
 /* The nodes and weights of a rule, a list of pairs; their number, or 0. */
-static Py_ssize_t
+Py_ssize_t
 rule_of(PyObject *list, double *times, double *weights)
 {
     Py_ssize_t nodes = PySequence_Check(list) ? PySequence_Size(list) : 0;
@@ -84,7 +88,8 @@ soft_means(PyObject *module, PyObject *const *args, Py_ssize_t count)
     double times[MOST_NODES], weights[MOST_NODES], low[LONGEST], d[LONGEST], p[LONGEST], made[LONGEST * LONGEST];
     Py_ssize_t period, rows = count == 4 ? rows_of_two(args, &x, &r, &period) : 0;
     Py_ssize_t nodes = rows > 0 ? rule_of(args[2], times, weights) : 0;
-    if (nodes == 0 || !plain_array(args[3], &to) || to.bits != x.bits || is_seen_by_torch())
+    if (nodes == 0 || x.shape[x.rank - 1] > LONGEST || !plain_array(args[3], &to) || to.bits != x.bits
+        || is_seen_by_torch())
         return left_to_python(), PyBool_FromLong(0);
     Py_ssize_t n = x.shape[x.rank - 1], size = size_of(&to), length = size / rows;
     if (period_of(&to) != size || (length != n && length != n * n) || size != rows * length)
@@ -96,7 +101,7 @@ soft_means(PyObject *module, PyObject *const *args, Py_ssize_t count)
     for (Py_ssize_t i = 0; i < rows; i++) {
         for (Py_ssize_t j = 0; j < n; j++) {
             low[j] = number_in(&r, (i * n + j) % period);
-            d[j] = number_in(&x, i * n + j) - low[j];
+            d[j] = step_between(number_in(&x, i * n + j), low[j]);
         }
         for (Py_ssize_t j = 0; j < length; j++)
             made[j] = 0;

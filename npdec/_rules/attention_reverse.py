@@ -13,8 +13,10 @@ import torch
 
 from npdec._law.quadrature import tolerance
 from npdec._law.quadrature_nodes import gauss_legendre
+from npdec._native import calls
 from npdec._rules.softmax import SoftPath
-from npdec._rules.softmax_of_few import few_nodes, passed
+from npdec._rules.softmax_of_few import digits_of, few_nodes, passed
+from npdec._rules.softmax_reverse import nodes_of
 from npdec._torch.functorch import mapped
 
 __all__ = ["Heads"]
@@ -128,6 +130,12 @@ class Heads:
         self, high: torch.Tensor, low: torch.Tensor, grad: torch.Tensor, mask: torch.Tensor | None
     ) -> torch.Tensor:
         """Gradients of the weights, to those of the scores: the mean derivative of softmax is a symmetric matrix."""
+        found = nodes_of(high.expand(grad.shape), low, digits_of)
+        if found is not None:
+            made, grad = torch.empty_like(grad, memory_format=torch.contiguous_format), grad.contiguous()
+            value, row, rule = found
+            if calls.soft_back(value, row, grad, rule, made):
+                return made
         n = grad.shape[-1]
         start = low - low.amax(-1, keepdim=True)
         step = (high - high.amax(-1, keepdim=True)).sub_(start)

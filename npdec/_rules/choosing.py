@@ -28,6 +28,8 @@ from npdec._decomposed.tensor import DecomposedTensor, align, carries
 from npdec._law import law, ordinary_choices, ordinary_places
 from npdec._law.discrete import residual_of, value_of
 from npdec._law.ordinary_linear import of_one
+from npdec._law.reverse_elements import chosen as chosen_in_reverse
+from npdec._law.reverse_forms import filled, taken
 from npdec._rules.rule import rule
 from npdec._torch.functorch import is_transformed
 from npdec._torch.tracing import name_of, tracing
@@ -102,7 +104,13 @@ def _times(
     return torch.where(weight == 0, 0, components * weight).to(dtype)
 
 
-@rule(torch.where, traits=Trait.ELEMENTWISE | Trait.MOVE, short=ordinary_choices.chosen, discrete=True)
+@rule(
+    torch.where,
+    traits=Trait.ELEMENTWISE | Trait.MOVE,
+    short=ordinary_choices.chosen,
+    reverse=chosen_in_reverse,
+    discrete=True,
+)
 def _where(func: Function, condition: Any, input: Any = None, other: Any = None) -> Any:
     if input is None:  # of the condition alone: where it is true
         return torch.nonzero(condition, as_tuple=True)
@@ -114,7 +122,7 @@ def _where_method(func: Function, input: Any, condition: Any, other: Any) -> Any
     return chosen_by(condition, input, other)
 
 
-@rule("masked_fill", traits=Trait.ELEMENTWISE | Trait.MOVE, short=ordinary_places.filled, discrete=True)
+@rule("masked_fill", traits=Trait.ELEMENTWISE | Trait.MOVE, short=ordinary_places.filled, reverse=filled, discrete=True)
 def _masked_fill(func: Function, x: Any, mask: Any, value: Any) -> Any:
     if isinstance(value, torch.Tensor) and value.ndim:
         return func(*map(value_of, (x, mask, value)))  # raises
@@ -199,7 +207,7 @@ def plain_indices(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -
 _KEY = Trait.INDEX | Trait.MOVE | Trait.SELECT | Trait.STRIDED
 
 
-@rule("__getitem__", traits=_KEY, batch=indexed, short=of_one(indexed, _KEY), discrete=True)
+@rule("__getitem__", traits=_KEY, batch=indexed, short=of_one(indexed, _KEY, taken), discrete=True)
 def _getitem(func: Function, x: Any, index: Any) -> Any:
     index = plain_index("__getitem__", index)
     return _SELECTED(func, (x, index), {}) if isinstance(x, DecomposedTensor) else func(x, index)

@@ -42,6 +42,7 @@ from npdec._law.ordinary_linear import cast as ordinary_cast
 from npdec._law.ordinary_linear import like_another
 from npdec._law.ordinary_logic import finiteness, folded, how_many, logic, negation
 from npdec._law.ordinary_steps import searched, stepwise
+from npdec._law.reverse_elements import compared
 from npdec._rules.by_formula import by_formula
 from npdec._rules.rule import rule
 from npdec._torch.functorch import mapped
@@ -52,15 +53,17 @@ __all__ = ["cast", "truth"]
 Function = Callable[..., Any]
 
 
+_EACH = Trait.ELEMENTWISE
+
 # -- comparisons -------------------------------------------------------------------------------------------------------
 
 
-@rule("eq __eq__", traits=Trait.ELEMENTWISE, short=comparison(operator.eq), discrete=True)
-@rule("ne not_equal __ne__", traits=Trait.ELEMENTWISE, short=comparison(operator.ne), discrete=True)
-@rule("lt less __lt__", traits=Trait.ELEMENTWISE, short=comparison(operator.lt), discrete=True)
-@rule("le less_equal __le__", traits=Trait.ELEMENTWISE, short=comparison(operator.le), discrete=True)
-@rule("gt greater __gt__", traits=Trait.ELEMENTWISE, short=comparison(operator.gt), discrete=True)
-@rule("ge greater_equal __ge__", traits=Trait.ELEMENTWISE, short=comparison(operator.ge), discrete=True)
+@rule("eq __eq__", traits=_EACH, short=comparison(operator.eq), reverse=compared, discrete=True)
+@rule("ne not_equal __ne__", traits=_EACH, short=comparison(operator.ne), reverse=compared, discrete=True)
+@rule("lt less __lt__", traits=_EACH, short=comparison(operator.lt), reverse=compared, discrete=True)
+@rule("le less_equal __le__", traits=_EACH, short=comparison(operator.le), reverse=compared, discrete=True)
+@rule("gt greater __gt__", traits=_EACH, short=comparison(operator.gt), reverse=compared, discrete=True)
+@rule("ge greater_equal __ge__", traits=_EACH, short=comparison(operator.ge), reverse=compared, discrete=True)
 def _comparison(func: Function, input: Any, other: Any) -> Any:
     """<, <=, >, >=, ==, !=: a step of the difference of the two sides."""
     call = Call(func, None, (input, other), {})

@@ -18,6 +18,7 @@ from npdec._decomposed import completeness, settings
 from npdec._decomposed.aliasing import link_lazily, link_ordinary
 from npdec._decomposed.axes import narrowed
 from npdec._decomposed.parts import Views
+from npdec._decomposed.plain_values import enable_grad, of_no_class, part
 from npdec._decomposed.registry import Row, functions, rows
 from npdec._decomposed.reverse_graph import derived_twice
 from npdec._decomposed.size_limits import MANY
@@ -41,6 +42,7 @@ Function = Callable[..., Any]
 
 # Operators, and the methods that torch calls of them.
 _OPERATORS = {"__add__": "add", "__sub__": "sub", "__mul__": "mul", "__truediv__": "div", "__matmul__": "matmul"}
+_TRANSPOSES = "T", "mT", "H", "mH"  # the short forms that are properties which nobody sets
 _OF_TWO = {*_OPERATORS, "__getitem__"}
 _is_asked, _modes = torch._C._is_torch_function_enabled, torch._C._len_torch_function_stack
 
@@ -64,6 +66,11 @@ def install() -> None:
             in_c = calls is not None and row.short is not of_the_value
             setattr(DecomposedTensor, name, calls.Method(method, function, own) if in_c else method)
             direct.add(name)
+    for name in _TRANSPOSES:
+        own = getattr(torch.Tensor, name).__get__
+        method = _method(own, own)
+        setattr(DecomposedTensor, name, property(method if calls is None else calls.Method(method, own, own)))
+        direct.add(name)
     if calls is not None:
         _attach()
 
@@ -82,7 +89,18 @@ def _attach() -> None:
     variables = watched, completeness.current, graph_wanted
     told = torch._C._is_fwd_grad_enabled, _is_asked
     negatives = frozenset(functions("neg negative __neg__"))
-    called = link_ordinary, rows_of, is_moderate, of_equal_rows, narrowed, torch.matmul, follow
+    called = (
+        link_ordinary,
+        rows_of,
+        is_moderate,
+        of_equal_rows,
+        narrowed,
+        torch.matmul,
+        follow,
+        of_no_class,
+        part,
+        enable_grad,
+    )
     calls.attach_decomposed(
         DecomposedTensor, torch.nn.Parameter, rows, *slots, variables, told, MANY, STEEP, negatives, called
     )

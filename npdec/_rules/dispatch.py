@@ -28,6 +28,7 @@ from npdec._law.ordinary import is_observed, of_the_value
 from npdec._law.ordinary_forms import takes_options
 from npdec._law.overrides_scope import Watcher, scope
 from npdec._law.overrides_scope import current as watched
+from npdec._law.reverse_writes import written_in_reverse
 from npdec._law.vjp_calls import answer, has_many_components
 from npdec._rules import autograd_function, choosing, collectives, graph_on_demand, inplace, table
 from npdec._rules.argument_names import following, in_their_places, out_of_place
@@ -57,7 +58,7 @@ def rule_of(func: Function) -> Rule:
     if row is not None:
         return row.rule
     rule = default_rule(func)
-    short = inplace.short(rule.in_place) if rule.in_place else rule.short
+    short = inplace.short(rule.in_place) if rule.in_place else table.short_of(func, rule)
     add([func], Row(rule, found=True, short=short, options=takes_options(short)))
     return rule
 
@@ -173,6 +174,8 @@ def dispatch(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any
             return made
     if torch.is_grad_enabled() and not tracing() and not is_observed():
         made = graph_on_demand.answer(func, args, kwargs)
+        if made is NotImplemented and kwargs.get("inplace") is True:
+            made = written_in_reverse(func, args, {**kwargs, "inplace": False})
         if made is not NotImplemented:
             return made
     here = scope()

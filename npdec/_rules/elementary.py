@@ -39,6 +39,8 @@ from npdec._law.ordinary_pieces import bounded, clamped, magnitude
 from npdec._law.ordinary_places import added_at, scattered
 from npdec._law.ordinary_steps import stepwise_instead
 from npdec._law.ordinary_vectors import greatest
+from npdec._law.reverse_elements import of_two
+from npdec._rules.extremes_reverse import along, with_places
 from npdec._rules.rule import rule
 from npdec._torch.functorch import mapped
 from npdec._torch.tracing import name_of, tracing
@@ -385,9 +387,9 @@ def _abs(func: Function, x: Any) -> Any:
     return DecomposedTensor(value, base, components, x.labels, x.reverse)
 
 
-rule("amax", short=greatest(1, along=True))(_extremum_along(1))
-rule("amin", short=greatest(-1, along=True))(_extremum_along(-1))
-rule("max", short=greatest(1))(_max_or_min(1))
-rule("min", short=greatest(-1))(_max_or_min(-1))
-rule("maximum fmax", traits=_EACH, short=larger(1))(_pairwise(1))
-rule("minimum fmin", traits=_EACH, short=larger(-1))(_pairwise(-1))
+rule("amax", short=greatest(1, along=True), reverse=partial(along, 1))(_extremum_along(1))
+rule("amin", short=greatest(-1, along=True), reverse=partial(along, -1))(_extremum_along(-1))
+rule("max", short=greatest(1), reverse=partial(with_places, 1))(_max_or_min(1))
+rule("min", short=greatest(-1), reverse=partial(with_places, -1))(_max_or_min(-1))
+rule("maximum fmax", traits=_EACH, short=larger(1), reverse=partial(of_two, 1))(_pairwise(1))
+rule("minimum fmin", traits=_EACH, short=larger(-1), reverse=partial(of_two, -1))(_pairwise(-1))

@@ -23,6 +23,7 @@ from npdec._decomposed.tensor import DecomposedTensor, carries, expand_component
 from npdec._impl import _util
 from npdec._impl._storage import laid_out_alike
 from npdec._law.ordinary import carries_graph, is_ordinary
+from npdec._law.reverse_writes import written_in_reverse
 from npdec._rules.choosing import chosen_by, masked, plain_index
 from npdec._rules.rule import rule
 from npdec._torch.functorch import is_wrapped
@@ -63,6 +64,8 @@ def short(name: str) -> Function | None:
 
 def _written(function: Function, func: Function, args: Sequence[Any]) -> Any:
     target: Any = args[0] if args else None
+    if type(target) is DecomposedTensor and target.reverse:
+        return written_in_reverse(function, args, {})
     if not is_ordinary(target) or target.views is not None or not is_settled(target) or carries_graph(target):
         return NotImplemented
     made: Any = function(*args)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import torch
@@ -13,6 +14,7 @@ from npdec._decomposed.registry import Trait
 from npdec._law import ordinary_joined, ordinary_places, ordinary_reverse
 from npdec._law.law import TaggedRule
 from npdec._law.ordinary_together import of_one_shape
+from npdec._law.reverse_forms import affine, all_but, before
 from npdec._rules.rule import rule
 
 _VIEW = Trait.TRANSPOSE | Trait.MOVE | Trait.STRIDED
@@ -20,9 +22,11 @@ _CUT = Trait.SPLIT | Trait.MOVE | Trait.STRIDED
 _RESHAPE = Trait.RESHAPE | Trait.MOVE | Trait.STRIDED
 
 
-def _linear(names: str, traits: int = 0, batched: Any = None, along: Any = None) -> None:
-    """Functions that are linear in their first argument, and take no other tensor that could be decomposed."""
-    rule(names, traits=traits, batch=batched, along=along)(_OF_THE_FIRST)
+def _linear(names: str, traits: int = 0, batched: Any = None, along: Any = None, leading: Any = None) -> None:
+    """Functions that are linear in their first argument, and take no other tensor that could be decomposed. Those that
+    give new memory, and look at each row of the `leading` axes alone, have a form in reverse mode."""
+    reverse = None if leading is None else partial(affine, leading)
+    rule(names, traits=traits, batch=batched, along=along, reverse=reverse)(_OF_THE_FIRST)
 
 
 _OF_THE_FIRST = TaggedRule.of("Linear")
@@ -34,13 +38,14 @@ _linear("conj real imag", Trait.ELEMENTWISE | Trait.EACH | Trait.STRIDED)
 _linear("resolve_conj resolve_neg conj_physical", Trait.ELEMENTWISE | Trait.EACH)
 _linear("sum", Trait.SUM | Trait.STRIDED | Trait.FRESH, batch.reduced, axes_named)
 _linear("mean", Trait.MEAN | Trait.STRIDED | Trait.FRESH, batch.reduced, axes_named)
-_linear("cumsum", Trait.FRESH, batch.of_axes(0, 1))
+_linear("cumsum", Trait.FRESH, batch.of_axes(0, 1), leading=before(1))
 _linear("trace", Trait.STRIDED, batch.traced)
 _linear("sum_to_size")
 _linear("gradient")  # distances that are decomposed go by quadrature, and all else with them
 
 # Views, and copies that could be.
-_linear("reshape flatten squeeze", _RESHAPE, batch.reshaped)
+_linear("reshape flatten", _RESHAPE, batch.reshaped)
+_linear("squeeze", _RESHAPE, batch.squeezed)
 _linear("unflatten", Trait.RESHAPE | Trait.MOVE, batch.reshaped)
 _linear("unsqueeze", _VIEW, batch.unsqueezed)
 _linear("permute", _VIEW, batch.permuted)
@@ -64,40 +69,45 @@ rule(torch.linalg.diagonal, traits=Trait.MOVE | Trait.STRIDED, batch=batch.of_la
 _linear("ravel", Trait.MOVE | Trait.STRIDED, batch.reshaped)
 
 # Elements elsewhere.
-_linear("flip", Trait.MOVE | Trait.SELECT | Trait.FRESH, batch.flipped)
-_linear("take", Trait.MOVE | Trait.SELECT | Trait.FRESH, batch.taken)
-_linear("flipud", Trait.MOVE | Trait.SELECT | Trait.FRESH, batch.flipped_along(0))
-_linear("fliplr", Trait.MOVE | Trait.SELECT | Trait.FRESH, batch.flipped_along(1))
+_linear("flip", Trait.MOVE | Trait.SELECT | Trait.FRESH, batch.flipped, leading=before(1, "dims"))
+_linear("take", Trait.MOVE | Trait.SELECT | Trait.FRESH, batch.taken, leading=0)
+_linear("flipud", Trait.MOVE | Trait.SELECT | Trait.FRESH, batch.flipped_along(0), leading=0)
+_linear("fliplr", Trait.MOVE | Trait.SELECT | Trait.FRESH, batch.flipped_along(1), leading=1)
 _linear("rot90", Trait.MOVE | Trait.SELECT | Trait.FRESH, batch.rotated)
-_linear("roll", Trait.MOVE | Trait.SELECT | Trait.FRESH, batch.rolled)
-_linear("tile repeat", Trait.MOVE | Trait.SELECT | Trait.FRESH, batch.repeated)
-_linear("gather", Trait.MOVE | Trait.SELECT | Trait.FRESH, batch.gathered)
-_linear("repeat_interleave", Trait.MOVE | Trait.SELECT | Trait.FRESH, batch.of_axes(1, 2))
+_linear("roll", Trait.MOVE | Trait.SELECT | Trait.FRESH, batch.rolled, leading=before(2, "dims"))
+_linear("tile repeat", Trait.MOVE | Trait.SELECT | Trait.FRESH, batch.repeated, leading=0)
+_linear("gather", Trait.MOVE | Trait.SELECT | Trait.FRESH, batch.gathered, leading=0)
+_linear("repeat_interleave", Trait.MOVE | Trait.SELECT | Trait.FRESH, batch.of_axes(1, 2), leading=before(2))
 _linear("take_along_dim", Trait.MOVE | Trait.SELECT | Trait.FRESH)
 rule("masked_select", traits=Trait.MOVE | Trait.SELECT | Trait.FRESH, short=ordinary_places.mask_selected)(
     _OF_THE_FIRST
 )
-_linear("tril triu", Trait.MOVE | Trait.FRESH, batch.of_last_axes(2, 1))
+_linear("tril triu", Trait.MOVE | Trait.FRESH, batch.of_last_axes(2, 1), leading=all_but(2))
 _linear("diag", Trait.MOVE, batch.diagonals)
 _linear("diag_embed", Trait.MOVE | Trait.FRESH, batch.of_last_axes(0, 1))
-_linear("pixel_shuffle pixel_unshuffle", Trait.MOVE, batch.of_last_axes(3, 1))
+_linear("pixel_shuffle pixel_unshuffle", Trait.MOVE, batch.of_last_axes(3, 1), leading=all_but(3))
 _linear("hsplit vsplit dsplit diagflat combinations channel_shuffle", Trait.MOVE)
 rule(torch.Tensor.unfold, traits=Trait.MOVE | Trait.STRIDED, batch=batch.of_axes(0, 1))(_OF_THE_FIRST)
-_linear("fold im2col col2im")
-rule(torch.nn.functional.unfold)(_OF_THE_FIRST)
-_linear("reflection_pad1d reflection_pad2d reflection_pad3d replication_pad1d replication_pad2d replication_pad3d")
+_linear("fold im2col col2im", leading=all_but(3))
+rule(torch.nn.functional.unfold, reverse=partial(affine, all_but(3)))(_OF_THE_FIRST)
+_linear("reflection_pad1d replication_pad1d", leading=all_but(1))
+_linear("reflection_pad2d replication_pad2d", leading=all_but(2))
+_linear("reflection_pad3d replication_pad3d", leading=all_but(3))
 
 # Means and interpolation of neighbours.
 rule(
     "avg_pool1d avg_pool2d avg_pool3d adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d",
     short=ordinary_reverse.averaged,
 )(_OF_THE_FIRST)
-_linear("interpolate upsample affine_grid_generator upsample_nearest1d upsample_nearest2d upsample_nearest3d")
-_linear("_upsample_nearest_exact1d _upsample_nearest_exact2d _upsample_nearest_exact3d upsample_linear1d")
-_linear("upsample_bilinear2d upsample_trilinear3d upsample_bicubic2d _upsample_bilinear2d_aa _upsample_bicubic2d_aa")
+_linear("interpolate upsample", leading=1)
+_linear("affine_grid_generator")
+_linear("upsample_nearest1d upsample_nearest2d upsample_nearest3d upsample_linear1d", leading=1)
+_linear("_upsample_nearest_exact1d _upsample_nearest_exact2d _upsample_nearest_exact3d", leading=1)
+_linear("upsample_bilinear2d upsample_trilinear3d upsample_bicubic2d", leading=1)
+_linear("_upsample_bilinear2d_aa _upsample_bicubic2d_aa", leading=1)
 
 # Fourier transforms.
-_linear("fft ifft rfft irfft hfft ihfft", 0, batch.of_last_axes(1, 1))
+_linear("fft ifft rfft irfft hfft ihfft", 0, batch.of_last_axes(1, 1), leading=0)
 _linear("fft2 ifft2 rfft2 irfft2 hfft2 ihfft2", 0, batch.of_last_axes(2, 1))
 _linear("fftn ifftn rfftn irfftn hfftn ihfftn fftshift ifftshift", 0, batch.of_all_axes)
 

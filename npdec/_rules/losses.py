@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
@@ -11,7 +12,10 @@ import torch.nn.functional as F
 
 from npdec._decomposed.call import Call
 from npdec._law import law
+from npdec._law.reverse_forms import affine
+from npdec._rules import losses_reverse as short
 from npdec._rules.by_formula import by_formula, pointwise, value_of
+from npdec._rules.losses_reverse import of_elements
 from npdec._rules.rule import rule
 
 Function = Callable[..., Any]
@@ -346,20 +350,28 @@ def _by_recursion(
 
 _FAST, _DIFFERENTIABLE = _ctc(_by_torch), _ctc(_by_recursion)
 
-rule(torch._C._nn.l1_loss)(by_formula(_l1_loss))
-rule(torch._C._nn.mse_loss)(by_formula(_mse_loss))
-rule(torch._C._nn.smooth_l1_loss)(by_formula(_smooth_l1_loss))
-rule(torch._C._nn.huber_loss)(by_formula(_huber_loss))
-rule(torch._C._nn.binary_cross_entropy)(by_formula(_binary_cross_entropy))
-rule(torch.binary_cross_entropy_with_logits)(by_formula(_binary_cross_entropy_with_logits))
-rule(torch.kl_div)(by_formula(_kl_div))
-rule(torch.poisson_nll_loss)(by_formula(_poisson_nll_loss))
+_PAIR = "input target reduction"
+rule(torch._C._nn.l1_loss, reverse=of_elements(_PAIR, short.magnitude))(by_formula(_l1_loss))
+rule(torch._C._nn.mse_loss, reverse=of_elements(_PAIR, short.square))(by_formula(_mse_loss))
+rule(torch._C._nn.smooth_l1_loss, reverse=of_elements(f"{_PAIR} beta", short.smooth))(by_formula(_smooth_l1_loss))
+rule(torch._C._nn.huber_loss, reverse=of_elements(f"{_PAIR} delta", short.huber))(by_formula(_huber_loss))
+rule(torch._C._nn.binary_cross_entropy, reverse=of_elements("input target weight reduction", short.probabilities))(
+    by_formula(_binary_cross_entropy)
+)
+rule(
+    torch.binary_cross_entropy_with_logits,
+    reverse=of_elements("input target weight pos_weight reduction", short.logits),
+)(by_formula(_binary_cross_entropy_with_logits))
+rule(torch.kl_div, reverse=partial(affine, 0))(by_formula(_kl_div))
+rule(torch.poisson_nll_loss, reverse=of_elements("input target log_input full eps reduction", short.counts))(
+    by_formula(_poisson_nll_loss)
+)
 rule(torch.margin_ranking_loss)(by_formula(_margin_ranking_loss))
 rule(torch.hinge_embedding_loss)(by_formula(_hinge_embedding_loss))
 rule(torch.cosine_embedding_loss)(by_formula(_cosine_embedding_loss))
-rule(torch._C._nn.soft_margin_loss)(by_formula(_soft_margin_loss))
+rule(torch._C._nn.soft_margin_loss, reverse=of_elements(_PAIR, short.margin))(by_formula(_soft_margin_loss))
 rule(torch._C._nn.multi_margin_loss, indices=(1, "target"))(by_formula(_multi_margin_loss))
 rule(torch._C._nn.multilabel_margin_loss, indices=(1, "target"))(by_formula(_multilabel_margin_loss))
 rule(torch.triplet_margin_loss)(by_formula(_triplet_margin_loss))
-rule("nll_loss_nd", indices=(1, "target"))(by_formula(_nll_loss))
-rule("cross_entropy_loss", indices=(1, "target"))(by_formula(_cross_entropy_loss))
+rule("nll_loss_nd", reverse=partial(affine, 0), indices=(1, "target"))(by_formula(_nll_loss))
+rule("cross_entropy_loss", reverse=short.cross_entropy, indices=(1, "target"))(by_formula(_cross_entropy_loss))

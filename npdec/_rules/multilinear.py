@@ -15,6 +15,7 @@ from npdec._decomposed.registry import Trait
 from npdec._law import ordinary_pairs, ordinary_reverse
 from npdec._law.discrete import as_numbers
 from npdec._law.law import TaggedRule
+from npdec._law.reverse_forms import einsum_in_reverse
 from npdec._rules.rule import rule
 
 
@@ -29,7 +30,7 @@ def product(input: Multilinear, other: Multilinear) -> Any: ...
 def product_along(input: Multilinear, other: Multilinear, *args: Any, **kwargs: Any) -> Any: ...
 
 
-@rule("einsum", short=ordinary_pairs.einsum)
+@rule("einsum", short=ordinary_pairs.einsum, reverse=einsum_in_reverse)
 def einsum(equation: Any, *operands: Multilinear) -> Any: ...
 
 

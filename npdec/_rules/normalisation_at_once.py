@@ -18,7 +18,7 @@ from npdec._law.ordinary import FACTORS, has_elements
 from npdec._native import calls
 from npdec._rules.normalisation import deepest, flatness
 
-__all__ = ["form", "of_groups", "of_shape"]
+__all__ = ["Rows", "back_through", "form", "of_groups", "of_instances", "of_shape"]
 
 Function = Callable[..., Any]
 _NUMBERS = 11  # of a row, as npdec/_native/normal.c has them
@@ -66,7 +66,7 @@ def form(names: Sequence[str], rows_of: Callable[[torch.Tensor, dict[str, Any]],
             if torch.is_grad_enabled() and any(map(_follows, (x.value, x.residual, x.components, weight))):
                 components = graph_on_demand(func, args, options or {}, components)
             return ordinary.made_of(*_ends(func, x, rows, named), components, x)
-        found = _back(x, rows, weight)
+        found = back_through(x, rows, weight)
         return NotImplemented if found is None else ordinary_reverse.derived(x, *_ends(func, x, rows, named), *found)
 
     return short
@@ -80,17 +80,21 @@ def _ends(func: Function, x: DecomposedTensor, rows: Rows, named: dict[str, Any]
     return func(x.value, **named), row_by_row(lambda row: func(row, **named), x.residual, rows.leading)
 
 
-def _numbers(x: DecomposedTensor, rows: Rows, size: int, flat: float) -> tuple[torch.Tensor, torch.Tensor] | None:
+def _numbers(
+    x: DecomposedTensor, rows: Rows, size: int, flat: float, high: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor] | None:
     """What is kept of each row, and the residual that it was found beside; None where a path passes through zero
     variance, or the elements lie otherwise, or are so many (`size`) that several threads are asked."""
     length, leading, _, eps, centred = rows
     if not length or not x.value.numel() or (size > _ALONE and torch.get_num_threads() > 1):
         return None
     row = narrowed(x.residual, leading)
-    residual = row.contiguous() if row.shape[:leading].numel() == 1 else x.residual
+    residual = row.contiguous()
+    if row.shape[:leading].numel() > 1:  # which may lie otherwise than the value does
+        residual = x.residual if residual is row else residual.expand(x.residual.shape)
     numbers = torch.empty((x.value.numel() // length, _NUMBERS), dtype=torch.float64)
     deep = deepest(x.value.dtype)
-    found = calls.normal_rows(x.value, residual, numbers, length, length * eps, centred, deep, flat)
+    found = calls.normal_rows(high, residual, numbers, length, length * eps, centred, deep, flat)
     return (numbers, residual) if found else None
 
 
@@ -98,7 +102,7 @@ def _passed(x: DecomposedTensor, rows: Rows, weight: torch.Tensor | None) -> tor
     """The components of the normalised elements, times the weight; None as for `_numbers`, and for rows of which
     rounding alone may be left."""
     components = x.components
-    found = _numbers(x, rows, components.numel(), flatness(x.value.dtype) if rows.centred else 0.0)
+    found = _numbers(x, rows, components.numel(), flatness(x.value.dtype) if rows.centred else 0.0, x.value)
     if found is None:
         return None
     made = torch.empty_like(components)
@@ -109,11 +113,12 @@ def _passed(x: DecomposedTensor, rows: Rows, weight: torch.Tensor | None) -> tor
     return made * (weight if rows.step == 1 else weight.reshape(-1, *(1,) * (x.value.ndim - 2)))
 
 
-def _back(
+def back_through(
     x: DecomposedTensor, rows: Rows, weight: torch.Tensor | None
 ) -> tuple[Function, Sequence[torch.Tensor]] | None:
     """What takes gradients (1, *shape) back, and the tensors that it takes beside them."""
-    found = _numbers(x, rows, x.value.numel(), 0.0)
+    high = x.value.contiguous()
+    found = _numbers(x, rows, x.value.numel(), 0.0, high)
     if found is None:
         return None
     numbers, step, centred = found[0], rows.step, rows.centred
@@ -126,7 +131,7 @@ def _back(
             return made
         return _by_torch(grad, value, residual, numbers, scale, rows)
 
-    return vjp, (x.value, found[1])
+    return vjp, (high, found[1])
 
 
 def _by_torch(
@@ -175,3 +180,13 @@ def of_groups(x: torch.Tensor, named: dict[str, Any]) -> Rows | None:
         return None
     step = math.prod(x.shape[2:])
     return Rows(x.shape[1] // groups * step, 1, step, named.get("eps", 1e-5), True)
+
+
+def of_instances(x: torch.Tensor, named: dict[str, Any]) -> Rows | None:
+    """Those of instance_norm, of the input's own statistics alone."""
+    if named.get("use_input_stats", True) is not True or x.ndim < 3:
+        return None
+    if named.get("running_mean") is not None or named.get("running_var") is not None:
+        return None
+    step = math.prod(x.shape[2:])
+    return Rows(step, 1, step, named.get("eps", 1e-5), True)

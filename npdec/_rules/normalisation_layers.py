@@ -16,7 +16,7 @@ from npdec._law import law, ordinary_reverse
 from npdec._law.ordinary import FACTORS, has_elements
 from npdec._rules.by_formula import own_numbers, value_of
 from npdec._rules.normalisation import Function, Layer, normalise
-from npdec._rules.normalisation_at_once import form, of_groups, of_shape
+from npdec._rules.normalisation_at_once import form, of_groups, of_instances, of_shape
 from npdec._rules.rule import rule
 
 
@@ -159,7 +159,10 @@ def _torch_batch_norm(
     return _with_statistics(func, x, weight, bias, running_mean, running_var, training, options)
 
 
-@rule(F.instance_norm)
+_OF_INSTANCES = "input running_mean running_var weight bias use_input_stats momentum eps".split()
+
+
+@rule(F.instance_norm, reverse=form(_OF_INSTANCES, of_instances))
 def _instance_norm(
     func: Function,
     x: Any,

@@ -31,6 +31,7 @@ from npdec._law.mean_gradient import mean_gradients
 from npdec._law.ordinary_rows import unit_vectors
 from npdec._law.ordinary_vectors import length_of_vector
 from npdec._law.ordinary_vectors import spread as ordinary_spread
+from npdec._rules import norms_reverse as short
 from npdec._rules.by_formula import own_numbers
 from npdec._rules.rule import rule
 from npdec._torch.functorch import mapped
@@ -125,7 +126,7 @@ def _largest(r: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
     return up - down
 
 
-@rule("vector_norm", short=length_of_vector)
+@rule("vector_norm", short=length_of_vector, reverse=short.length)
 @_of_numbers
 def _vector_norm(
     func: Function, x: Any, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: torch.dtype | None = None
@@ -253,8 +254,8 @@ def _spread(root: bool) -> Function:
     return spread
 
 
-rule("var", short=ordinary_spread(root=False))(_spread(False))
-rule("std", short=ordinary_spread(root=True))(_spread(True))
+rule("var", short=ordinary_spread(root=False), reverse=functools.partial(short.spread, False))(_spread(False))
+rule("std", short=ordinary_spread(root=True), reverse=functools.partial(short.spread, True))(_spread(True))
 rule("var_mean")(_spread(False))
 rule("std_mean")(_spread(True))
 
@@ -287,7 +288,7 @@ def _unit_vectors(func: Function, args: Any, options: dict[str, Any] | None = No
     return unit_vectors(func, *args, **(options or {}))
 
 
-@rule("normalize", short=_unit_vectors)
+@rule("normalize", short=_unit_vectors, reverse=short.unit)
 @_of_numbers
 def _normalize(func: Function, x: Any, p: Any = 2.0, dim: Any = 1, eps: Any = 1e-12, out: None = None) -> Any:
     """Vectors over their length, or over eps where that is larger."""
@@ -327,7 +328,7 @@ def _short_cosine(func: Function, args: Any, options: dict[str, Any] | None = No
     return ordinary_together.by_formula(_cosine, func, args, options)
 
 
-@rule("cosine_similarity", short=_short_cosine)
+@rule("cosine_similarity", short=_short_cosine, reverse=short.cosine)
 def _cosine_similarity(func: Function, x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
     """The inner product of unit vectors."""
     if x1.dtype is not x2.dtype:  # of integers there is no norm

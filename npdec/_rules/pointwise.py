@@ -25,7 +25,9 @@ from npdec._law import ordinary_parts, ordinary_pieces
 from npdec._law.law import TaggedRule
 from npdec._law.ordinary_logic import replaced
 from npdec._law.ordinary_steps import divided
+from npdec._law.reverse_elements import gated, stepped
 from npdec._rules.rule import rule
+from npdec._rules.softmax_of_few import digits_of
 
 _OF_BOTH = (of_quotient, of_rest)
 
@@ -42,12 +44,12 @@ def _stepwise(names: str) -> None:
 
 _OF_THE_FIRST, _OF_THE_FIRST_WITH_JUMPS = TaggedRule.of("Pointwise"), TaggedRule.of("Stepwise")
 
-_pointwise("relu relu6 leaky_relu hardtanh hardsigmoid", Trait.PIECEWISE_LINEAR)
+_pointwise("relu relu6 leaky_relu hardtanh hardsigmoid softshrink", Trait.PIECEWISE_LINEAR)
 _pointwise("gelu", Trait.COARSE)
 _pointwise("sigmoid", Trait.HOLOMORPHIC, slopes_impl.sigmoid)
 _pointwise("expit", 0, slopes_impl.sigmoid)
 _pointwise("tanh", Trait.HOLOMORPHIC, slopes_impl.tanh)
-_pointwise("silu elu selu celu softplus softsign tanhshrink hardswish mish logsigmoid softshrink")
+_pointwise("silu elu selu celu softplus softsign tanhshrink hardswish mish logsigmoid")
 for _names in (
     "exp",
     "exp2",
@@ -78,7 +80,10 @@ _pointwise("erf erfc erfinv erfcx lgamma gammaln digamma psi i0 i0e i1 i1e ndtr 
 _pointwise("mvlgamma entr")
 rule("nan_to_num", short=replaced)(_OF_THE_FIRST)
 
-_stepwise("round floor ceil trunc fix frac sign sgn angle threshold hardshrink frexp")
+_stepwise("round floor ceil trunc fix frac sign sgn angle frexp")
+rule("threshold hardshrink", reverse=stepped)(_OF_THE_FIRST_WITH_JUMPS)
+
+rule(torch._C._nn.glu, reverse=partial(gated, digits_of))(TaggedRule.of("Smooth"))
 
 
 # -- two arguments -----------------------------------------------------------------------------------------------------

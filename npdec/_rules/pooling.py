@@ -6,6 +6,7 @@ import itertools
 import math
 import types
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import torch
@@ -19,6 +20,8 @@ from npdec._decomposed.reverse_graph import by_vjp, no_graph, uses_vjp
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._impl.envelope_impl import leading_fractions
 from npdec._law import law
+from npdec._law.reverse_forms import affine, padded
+from npdec._rules.extremes_reverse import adaptive_pool
 from npdec._rules.pooling_reverse import max_pool
 from npdec._rules.rule import rule
 from npdec._torch.functorch import is_transformed
@@ -325,7 +328,7 @@ def _adaptive_windows(length: int, outputs: int) -> Places:
     return [[min(first + k, last) for first, last in zip(firsts, lasts, strict=True)] for k in range(longest)]
 
 
-@rule("pad", traits=Trait.MOVE)
+@rule("pad", traits=Trait.MOVE, reverse=partial(affine, padded))
 def _pad(func: Function, x: Any, pad: Any, mode: str = "constant", value: Any = None) -> Any:
     """Padding is linear but for the constant that it pads with, which is no component's."""
     made = law.TaggedRule.of("Linear")(F.pad, (x, pad, mode), {})
@@ -370,8 +373,9 @@ def _rrelu(
 
 def _enter_pools(found: Sequence[Function], written: Function, kernel: Function) -> None:
     """Give the functions that are written in Python the one rule, and those in C++ the other."""
-    rule(*[f for f in found if isinstance(f, types.FunctionType)], short=max_pool)(written)
-    rule(*[f for f in found if not isinstance(f, types.FunctionType)], short=max_pool)(kernel)
+    for function, its in ((written, True), (kernel, False)):
+        chosen_ones = [f for f in found if isinstance(f, types.FunctionType) is its]
+        rule(*chosen_ones, short=max_pool, reverse=adaptive_pool)(function)
 
 
 for _kind, _written, _kernel in (

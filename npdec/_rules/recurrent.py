@@ -14,6 +14,7 @@ import torch.nn.functional as F
 
 from npdec._decomposed.registry import Answer
 from npdec._rules.by_formula import by_formula, own_numbers, same_draws, value_of, with_numbers
+from npdec._rules.cells_reverse import cell
 from npdec._rules.recurrent_multipliers import in_closed_form, walk
 from npdec._rules.recurrent_reverse import network as in_reverse
 from npdec._rules.rule import rule
@@ -183,7 +184,7 @@ rule("rnn_tanh")(Answer(_network("rnn_tanh")))
 rule("rnn_relu")(Answer(_network("rnn_relu")))
 rule("lstm")(Answer(_network("lstm")))
 rule("gru")(Answer(_network("gru")))
-rule("rnn_tanh_cell")(_cell("rnn_tanh"))
-rule("rnn_relu_cell")(_cell("rnn_relu"))
-rule("lstm_cell")(_cell("lstm"))
-rule("gru_cell")(_cell("gru"))
+rule("rnn_tanh_cell", reverse=cell("rnn_tanh"))(_cell("rnn_tanh"))
+rule("rnn_relu_cell", reverse=cell("rnn_relu"))(_cell("rnn_relu"))
+rule("lstm_cell", reverse=cell("lstm"))(_cell("lstm"))
+rule("gru_cell", reverse=cell("gru"))(_cell("gru"))

@@ -20,8 +20,10 @@ from npdec._impl.envelope_impl import leading_fractions
 from npdec._law import law
 from npdec._law.ordinary_linear import of_one
 from npdec._law.ordinary_places import added_at, copied_to, filled_at
+from npdec._law.reverse_elements import leaky
 from npdec._rules.by_formula import by_formula, own_numbers, pointwise, residual_of, value_of
 from npdec._rules.group_reductions import index_reduce, scatter_reduce, segment_reduce
+from npdec._rules.norms_reverse import distances, pairs
 from npdec._rules.rule import rule
 from npdec._torch.tracing import name_of, tracing
 
@@ -175,7 +177,7 @@ def _msort(func: Function, x: Any) -> Any:
     return torch.sort(x, 0).values
 
 
-@rule("prelu")
+@rule("prelu", reverse=leaky)
 def _prelu(func: Function, x: Any, weight: Any) -> Any:
     """max(0, x) + w · min(0, x), of which the law's integral is taken over the part of the path on which x < 0."""
     w = weight
@@ -376,8 +378,8 @@ def _of_the_second(func: Function, input: Any, other: Any) -> Any:
 _SECOND = law.TaggedRule.of("Pointwise", "Pointwise")
 
 
-rule("cdist")(by_formula(_cdist))
-rule("pairwise_distance")(by_formula(_pairwise_distance))
+rule("cdist", reverse=distances)(by_formula(_cdist))
+rule("pairwise_distance", reverse=pairs)(by_formula(_pairwise_distance))
 rule("pdist")(by_formula(_pdist))
 rule(torch.renorm, torch.Tensor.renorm)(by_formula(_renorm))
 rule(torch.aminmax, torch.Tensor.aminmax)(by_formula(_aminmax))

@@ -14,6 +14,7 @@ from npdec._core.signatures import is_bodyless, read_parameters
 from npdec._decomposed.registry import Row, Rule, add, functions
 from npdec._law.law import TaggedRule
 from npdec._law.ordinary_forms import form_of, takes_options
+from npdec._law.reverse_forms import also
 
 __all__ = ["ClosedForm", "rule"]
 
@@ -41,11 +42,13 @@ def rule(
     rates: Function | None = None,
     indices: tuple[int | str, ...] = (),
     along: Function | None = None,
+    reverse: Function | None = None,
     replaces: bool = False,
     **kind: Any,
 ) -> Callable[[Any], Any]:
     """Decorator: enter a rule for functions of torch, given as they are or by names (`registry.functions`), and what
-    else their row holds. `kind` are attributes of the rule: `tags`, `delegates`, `discrete`, `writes`, `formula`.
+    else their row holds. `reverse` is a form of tensors in reverse mode, behind the other one. `kind` are attributes of
+    the rule: `tags`, `delegates`, `discrete`, `writes`, `formula`.
 
     Raises TypeError for an attribute that rules do not have, AttributeError for a name that torch does not have, and
     ValueError if a function has a rule that this one does not say that it `replaces`.
@@ -63,7 +66,10 @@ def rule(
         for name, item in kind.items():
             setattr(answers, name, item)
         tags = answers.tags if isinstance(answers, TaggedRule) else {}
-        form = short or answers.short or form_of(tags, traits, slope, mean, batch, rates)
+        own = short or answers.short
+        form = own or form_of(tags, traits, slope, mean, batch, rates, reverse)
+        if reverse is not None and (own is not None or batch is None):
+            form = also(form, reverse)
         row = Row(
             answers, traits, slope, mean, batch, form, takes_options(form), indices, along, close=close, rates=rates
         )

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import torch
@@ -35,6 +36,7 @@ from npdec._law.quadrature_nodes import gauss_legendre
 from npdec._rules.normalisation import apply_operator
 from npdec._rules.rule import rule
 from npdec._rules.softmax_of_few import digits_of, few_nodes, in_blocks, of_rows
+from npdec._rules.softmax_reverse import log_sum
 from npdec._rules.softmax_rows import averaged, dots, relative, rows_of, shaped
 from npdec._torch.functorch import mapped
 from npdec._torch.tracing import tracing
@@ -362,7 +364,7 @@ def _nothing(x: DecomposedTensor, value: torch.Tensor) -> torch.Tensor:
     return value.new_zeros((len(x.labels), *value.shape))
 
 
-@rule("logsumexp", short=logarithm_of_sum)
+@rule("logsumexp", short=logarithm_of_sum, reverse=partial(log_sum, digits_of))
 def _logsumexp(func: Function, x: Any, dim: Any, keepdim: bool = False) -> Any:
     """logsumexp, along one axis or several."""
     if x.value.is_complex():  # the largest is what complex numbers have not

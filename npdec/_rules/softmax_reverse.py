@@ -11,17 +11,57 @@ from typing import Any
 import torch
 
 from npdec._decomposed.axes import narrowed, row_by_row
+from npdec._decomposed.reverse_graph import with_vjp
 from npdec._decomposed.settings import current as settings
+from npdec._decomposed.tensor import DecomposedTensor
 from npdec._law.ordinary_reverse import is_ordinary, on_graph, on_graph_of
 from npdec._law.quadrature import tolerance
 from npdec._law.quadrature_nodes import gauss_legendre
+from npdec._law.reverse_forms import on_graph_with
 from npdec._native import calls
 
-__all__ = ["in_reverse"]
+__all__ = ["in_reverse", "log_sum", "mean_of_rows", "nodes_of"]
 
 Function = Callable[..., Any]
-_LENGTH, _NODES = 64, 32  # numbers of a row (as npdec/_native/soft.c has it), and nodes
-_SIZE = 2**16  # operations of all rows at a node
+_LENGTH, _NODES = 64, 32  # numbers of a row of which a matrix is made (npdec/_native/soft.c), and nodes
+_SIZE = 2**14  # numbers of matrices, up to which they take no longer than a node made in Python
+_LONG = 24.0  # the range of a row, over which single precision is not enough
+_ALONE = 2**18  # numbers, up to which one thread is enough
+
+
+def mean_of_rows(value: torch.Tensor, residual: torch.Tensor, digits_of: Callable[[float], float]) -> Any:
+    """The mean of softmax along the path of rows, which are the last axis; None of others than C computes. `digits_of`
+    says what a tolerance asks for."""
+    found = nodes_of(value, residual, digits_of)
+    if found is None:
+        return None
+    value, row, rule = found
+    means = torch.empty_like(value)
+    return means if calls.soft_back(value, row, None, rule, means) else None
+
+
+def nodes_of(value: torch.Tensor, residual: torch.Tensor, digits_of: Callable[[float], float]) -> Any:
+    """The rows of the value and the equal ones of the residual as they lie in memory, and the nodes that they need;
+    None of others than C computes, or where these are many."""
+    if calls is None or not value.is_cpu or not value.numel() or not value.ndim:
+        return None
+    if value.numel() > _ALONE and torch.get_num_threads() > 1:
+        return None
+    value, row = value.contiguous(), narrowed(residual, value.ndim - 1).contiguous()
+    longest = calls.soft_length(value, row)
+    if longest is None or (longest > _LONG and value.dtype is torch.float32):
+        return None
+    nodes = _nodes(longest, value.dtype, digits_of)
+    return (value, row, gauss_legendre(nodes)) if nodes else None
+
+
+def _nodes(longest: float, dtype: torch.dtype, digits_of: Callable[[float], float]) -> int:
+    """How many nodes rows of no larger range need; zero where these are many."""
+    if not longest < math.inf:
+        return 0
+    digits = digits_of(tolerance(dtype))
+    needed = max(2, math.ceil(digits / math.asinh(2 * math.pi / longest))) if longest else 2
+    return needed if needed <= _NODES else 0
 
 
 def in_reverse(
@@ -31,29 +71,74 @@ def in_reverse(
     x, *rest = args
     if calls is None or not is_ordinary(x) or settings.get().frozen_attention:
         return NotImplemented
-    dim, value = rest[0] if rest else options.get("dim"), x.value
-    last, n = value.ndim - 1, value.shape[-1] if value.ndim else 0
-    if type(dim) is not int or dim not in (last, -1) or not 0 < n <= _LENGTH or not value.is_cpu:
+    dim, value, residual = rest[0] if rest else options.get("dim"), x.value, x.residual
+    if type(dim) is not int or not value.ndim or not value.is_cpu or options.get("dtype") is not None:
         return NotImplemented
-    if value.numel() * (1 if log else n) > _SIZE:
+    last = dim in (value.ndim - 1, -1)
+    if not last:
+        value, residual = value.movedim(dim, -1), residual.movedim(dim, -1)
+    found = nodes_of(value, residual, digits_of)
+    if found is None:
         return NotImplemented
-    row = narrowed(x.residual, last).contiguous()
-    longest = calls.soft_length(value, row)
-    if longest is None:
+    made, n = func(x.value, *rest, **options), value.shape[-1]
+    if made.dtype is not value.dtype:
         return NotImplemented
-    digits = digits_of(tolerance(value.dtype))
-    needed = max(2, math.ceil(digits / math.asinh(2 * math.pi / longest))) if longest else 2
-    if needed > _NODES:
-        return NotImplemented
-    made = func(value, *rest, **options)
-    means = torch.empty_like(value) if log else value.new_empty((*value.shape, n))
-    if made.dtype is not value.dtype or not calls.soft_means(value, row, gauss_legendre(needed), means):
-        return NotImplemented
-    residual = row_by_row(lambda u: func(u, *rest, **options), x.residual, last)
-    given = on_graph_of(x)
+    value, row, rule = found
+    base = row_by_row(lambda u: func(u, *rest, **options), x.residual, dim % value.ndim)
+    given = on_graph_of(x) if last else on_graph_of(x).movedim(dim, -1)
     if log:
+        means = torch.empty_like(value)
+        if not calls.soft_back(value, row, None, rule, means):
+            return NotImplemented
         carrier = given - (given * means).sum(-1, keepdim=True)
-    else:
+    elif n <= _LENGTH and value.numel() * n <= _SIZE:
+        means = value.new_empty((*value.shape, n))
+        if not calls.soft_means(value, row, rule, means):
+            return NotImplemented
         carrier = torch.matmul(means, given.unsqueeze(-1)).squeeze(-1)
+    else:
+        back = _Back(rule)
+        seen = made if last else made.movedim(dim, -1)
+        carrier = with_vjp(torch.empty_like(seen), given, back, (value, row))
+    if not last:
+        carrier = carrier.movedim(-1, dim)
     carrier.data = made
-    return on_graph(made, residual, carrier, x)
+    return on_graph(made, base, carrier, x)
+
+
+class _Back:
+    """What takes gradients of softmax back: its mean derivative is a symmetric matrix of each row."""
+
+    def __init__(self, rule: Sequence[tuple[float, float]]) -> None:
+        self.rule = rule
+
+    def __call__(self, grad: torch.Tensor, value: torch.Tensor, row: torch.Tensor) -> torch.Tensor:
+        grad = grad.contiguous()
+        made = torch.empty_like(grad)
+        if calls.soft_back(value, row, grad, self.rule, made):
+            return made
+        total = torch.zeros_like(grad)  # where somebody looks on
+        step = torch.where(value == row, 0, value - row)
+        for time, weight in self.rule:
+            p = torch.softmax(torch.add(row, step, alpha=time), -1)
+            total += weight * p * (grad - (p * grad).sum(-1, keepdim=True))
+        return total
+
+
+def log_sum(
+    digits_of: Callable[[float], float], func: Function, args: Sequence[Any], options: dict[str, Any] | None = None
+) -> Any:
+    """The form of logsumexp along one axis."""
+    x, *rest = args
+    dim: Any = rest[0] if rest else (options or {}).get("dim")
+    dim = dim[0] if type(dim) in (tuple, list) and len(dim) == 1 else dim
+    if type(dim) is not int or type(x) is not DecomposedTensor or not is_ordinary(x) or not x.value.ndim:
+        return NotImplemented
+    keepdim = rest[1] if len(rest) > 1 else (options or {}).get("keepdim", False)
+    means = mean_of_rows(x.value.movedim(dim, -1), x.residual.movedim(dim, -1), digits_of)
+    if means is None:
+        return NotImplemented
+    value = func(x.value, *rest, **(options or {}))
+    base = row_by_row(lambda u: func(u, dim, True), x.residual, dim % x.value.ndim)
+    carrier = (on_graph_of(x) * means.movedim(-1, dim)).sum(dim, keepdim=keepdim)
+    return on_graph_with(x, value, base if keepdim else base.squeeze(dim), carrier)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import torch
@@ -11,6 +12,7 @@ from npdec._decomposed.registry import Trait
 from npdec._decomposed.reverse_graph import no_graph
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._law import law
+from npdec._law.reverse_forms import affine
 from npdec._rules.by_formula import own_numbers
 from npdec._rules.rule import rule
 
@@ -59,7 +61,7 @@ def _with_sparse(func: Function, left: Any, right: Any) -> Any:
 _ADDED = law.TaggedRule.of("Linear", "Multilinear", "Multilinear")
 
 
-@rule("addmm", traits=Trait.ADDMM, tags=_ADDED.tags)
+@rule("addmm", traits=Trait.ADDMM, tags=_ADDED.tags, reverse=partial(affine, 0))
 @rule(torch.sparse.addmm, tags=_ADDED.tags)
 def _added(func: Function, input: Any, mat1: Any, mat2: Any, **scales: Any) -> Any:
     """beta · input + alpha · mat1 @ mat2. (Without scales it is a product that is known.)"""

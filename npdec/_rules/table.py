@@ -8,12 +8,14 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
+import torch
 import torch.nn.functional as F
 from torch._jit_internal import boolean_dispatched
 
 from npdec._decomposed import block_sparse_rules, entries_rules, overwriting  # noqa: F401  (each fills its slot)
 from npdec._decomposed.registry import Answer, Row, Rule, add, rows, wrap
 from npdec._law import ordinary_together
+from npdec._law.reverse_forms import also, of_body
 from npdec._rules import (  # noqa: F401  (each enters its rules)
     arithmetic,
     attention,
@@ -41,9 +43,10 @@ from npdec._rules import (  # noqa: F401  (each enters its rules)
     softmax,
     sparse_matmul,
 )
+from npdec._rules.losses_reverse import of_one_shape
 from npdec._rules.multi_head import MultiHead
 
-__all__ = ["body", "load"]
+__all__ = ["body", "load", "short_of"]
 
 Function = Callable[..., Any]
 
@@ -53,16 +56,35 @@ def load() -> None:
     for function in vars(F).values():
         if isinstance(function, types.FunctionType) and "inplace" in function.__code__.co_varnames:
             if function not in rows:
-                add([function], Row(body(function)))
+                answer = body(function)
+                add([function], Row(answer, short=short_of(function, answer), options=True))
             position = list(inspect.signature(function).parameters).index("inplace")
             wrap([function], partial(inplace.flagged, position))
+    broadcast: Sequence[tuple[Any, Any, str]] = (
+        (F.mse_loss, torch._C._nn.mse_loss, ""),
+        (F.l1_loss, torch._C._nn.l1_loss, ""),
+        (F.smooth_l1_loss, torch._C._nn.smooth_l1_loss, "beta"),
+        (F.huber_loss, torch._C._nn.huber_loss, "delta"),
+    )
+    for function, kernel, more in broadcast:
+        answer = body(function)
+        form = also(of_one_shape(more, kernel), of_body(function, answer.function))
+        add([function], Row(answer, short=form, options=True))
     joined: Any = F.multi_head_attention_forward
     add([joined], Row(MultiHead(body(joined))))
     rms_norm_pattern.watch()
     overwriting.watch()
 
 
-def body(func: types.FunctionType, traced: bool = False) -> Rule:
+def short_of(func: Any, rule: Rule) -> Function | None:
+    """The form of a function that passes through its own body; None of another."""
+    if not rule.passes or not isinstance(rule, Answer):
+        return None if rule.passes else rule.short
+    in_reverse = of_body(func, rule.function)
+    return in_reverse if rule.short is None or "inplace" in func.__code__.co_varnames else also(rule.short, in_reverse)
+
+
+def body(func: types.FunctionType, traced: bool = False) -> Answer:
     """A function of torch that is written in Python, without its own test for overrides: the calls in its body meet the
     decomposed tensors instead. For torch.compile it is given as code of this file, as it traces through few of torch's.
     """

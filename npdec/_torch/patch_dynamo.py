@@ -76,7 +76,12 @@ def patch_dynamo() -> None:
 
     def torchs_own(get: Callable[..., Any]) -> Any:
         def get_attribute(self: Any, tx: Any, name: str) -> Any:
-            return TensorVariable.var_getattr(self, tx, name) if is_direct(self, name) else get(self, tx, name)
+            if not is_direct(self, name):
+                return get(self, tx, name)
+            own = getattr(torch.Tensor, name)
+            if not callable(own) and compiler.can_dispatch_torch_function(tx, [self], {}):  # a property
+                return compiler.dispatch_torch_function(tx, VariableTracker.build(tx, own.__get__), [self], {})
+            return TensorVariable.var_getattr(self, tx, name)
 
         return get_attribute
 

@@ -39,7 +39,7 @@ __all__ = [
 # Within traced code alone: what the compiler itself calls meanwhile is not traced.
 tracing = torch.compiler.is_dynamo_compiling
 
-# The methods of decomposed tensors that stand in Python before torch's of the same names (`npdec._rules.direct`).
+# The methods and properties of decomposed tensors that stand before torch's of the same names (`npdec._rules.direct`).
 direct: set[str] = set()
 
 # What np.jit records the function into that runs.

@@ -6,6 +6,7 @@ import asyncio
 import io
 import itertools
 import operator
+import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterator
@@ -17,6 +18,7 @@ import torch
 
 import npdec as np
 from npdec._array import fp_state
+from npdec._core import tracebacks
 from tiers import turns
 
 KINDS = {"divide by zero": "divide", "overflow": "over", "underflow": "under", "invalid value": "invalid"}
@@ -89,6 +91,53 @@ def test_a_context_serves_once():
         pass
     with pytest.raises(TypeError, match=r"Cannot enter `np.errstate` twice"), state:
         pass
+
+
+def _raised(statement: Callable[[], Any]) -> BaseException:
+    with pytest.raises(BaseException) as caught:
+        statement()
+    return caught.value
+
+
+def _divides():
+    with np.errstate(all="raise"):
+        return np.array([1.0]) / 0
+
+
+def _divides_within():
+    inner = np.errstate(over="ignore")
+    with np.errstate(all="raise"), inner:
+        return np.array([1.0]) / 0
+
+
+def _divides_around():
+    with np.errstate(all="raise"):
+        return np.array([1.0]).dot(np.array(["text"]))
+
+
+def _interrupted():
+    def trace(frame, event, arg):
+        if event == "line" and frame.f_code.co_name == "_turn":
+            raise KeyboardInterrupt
+        return trace
+
+    before = sys.gettrace()
+    try:
+        sys.settrace(trace)
+        with np.errstate(all="raise"):
+            pass
+    finally:
+        sys.settrace(before)
+
+
+@pytest.mark.parametrize("statement", [_divides, _divides_within, _divides_around, _interrupted])
+def test_an_error_that_is_kept_leaves_no_checks_on(statement):
+    """As an interactive session keeps the last one. (All its frames, with what these hold, are kept with it.)"""
+    token = tracebacks.full.set(True)
+    error = _raised(statement)
+    tracebacks.full.reset(token)
+    assert error.__traceback__ is not None
+    assert not fp_state.watching
 
 
 def test_decorator():

@@ -1,0 +1,158 @@
+/* Lengths of rows of numbers in reverse mode: the mean of their gradient u / |u| along the path u = r + t (x − r), as it is
+ * written in npdec/_impl/segments_impl.py, of a row at a time; and, of sums alone, the means of 1 / |u| and of t / |u|. */
+#include "soft.h"
+
+#define SHORT (1.0 / 16) /* as in segments_impl.py: paths that are short beside their distance from the origin */
+#define CLEAR (1.0 / 64) /* how far paths keep off the origin, beside their ends, where sums keep their digits */
+#define FAR 1e100        /* up to which, and down to its reciprocal, squares are far from the ends of the exponent range */
+
+static const double nodes[4] = {0.1834346424956498, 0.5255324099163290, 0.7966664774136267, 0.9602898564975363};
+static const double weights[4] = {0.3626837833783620, 0.3137066458778873, 0.2223810344533745, 0.1012285362903763};
+
+/* ∫ 1/s and ∫ t/s of a short path, by nodes. */
+static void
+of_short(double rr, double rd, double dd, double *to)
+{
+    to[0] = to[1] = 0;
+    for (int i = 0; i < 8; i++) {
+        double t = (1 + (i % 2 ? 1 : -1) * nodes[i / 2]) / 2;
+        double part = weights[i / 2] / 2 / sqrt(rr + t * (2 * rd + t * dd));
+        to[0] += part;
+        to[1] += part * t;
+    }
+}
+
+/* One row: `low` and `moved` are memory for it. 0 where squares leave the range. */
+#define ROW(number, bits)                                                                                              \
+    static int direction_##bits(const number *x, const number *r, number *to, Py_ssize_t n, int centred, double factor, \
+                                double *low, double *moved)                                                            \
+    {                                                                                                                  \
+        double first = 0, second = 0, rr = 0, rd = 0, dd = 0, mean = 0;                                                \
+        for (Py_ssize_t j = 0; j < n; j++) {                                                                           \
+            low[j] = r[j];                                                                                             \
+            moved[j] = (double)x[j] - r[j];                                                                            \
+            first += low[j];                                                                                           \
+            second += moved[j];                                                                                        \
+        }                                                                                                              \
+        first = centred ? first / n : 0;                                                                               \
+        second = centred ? second / n : 0;                                                                             \
+        for (Py_ssize_t j = 0; j < n; j++) {                                                                           \
+            low[j] -= first;                                                                                           \
+            moved[j] -= second;                                                                                        \
+            rr += low[j] * low[j];                                                                                     \
+            rd += low[j] * moved[j];                                                                                   \
+            dd += moved[j] * moved[j];                                                                                 \
+        }                                                                                                              \
+        if (!(rr + dd < FAR) || (rr + dd < 1 / FAR && rr + dd > 0))                                                    \
+            return 0;                                                                                                  \
+        if (dd <= SHORT * rr) {                                                                                        \
+            double near[2] = {0, 0};                                                                                   \
+            if (rr > 0) /* at the origin the gradient is taken to be zero */                                           \
+                of_short(rr, rd, dd, near);                                                                            \
+            for (Py_ssize_t j = 0; j < n; j++)                                                                         \
+                low[j] = low[j] * near[0] + moved[j] * near[1];                                                        \
+        }                                                                                                              \
+        else {                                                                                                         \
+            double length = sqrt(dd), foot = rd / length, more = 0, q0 = 0, potential = 0;                             \
+            double left = 0;                                                                                           \
+            for (Py_ssize_t j = 0; j < n; j++) {                                                                       \
+                moved[j] /= length;                                                                                    \
+                low[j] -= foot * moved[j];                                                                             \
+                left += low[j];                                                                                        \
+            }                                                                                                          \
+            left = centred ? left / n : 0; /* what rounding left, beside a short U */                                  \
+            for (Py_ssize_t j = 0; j < n; j++) {                                                                       \
+                low[j] -= left;                                                                                        \
+                more += low[j] * moved[j];                                                                             \
+            }                                                                                                          \
+            foot += more;                                                                                              \
+            for (Py_ssize_t j = 0; j < n; j++) {                                                                       \
+                low[j] -= more * moved[j];                                                                             \
+                q0 += low[j] * low[j];                                                                                 \
+            }                                                                                                          \
+            double last = foot + length, s0 = sqrt(q0 + foot * foot), s1 = sqrt(q0 + last * last);                     \
+            double outer0 = s0 + fabs(foot), outer1 = s1 + fabs(last);                                                 \
+            double gap = foot > 0 ? outer0 : outer0 > 0 ? q0 / outer0 : 0;                                             \
+            gap += last < 0 ? outer1 : outer1 > 0 ? q0 / outer1 : 0;                                                   \
+            if (q0 > 0 && gap > 0) /* on a path through the origin, U is zero */                                       \
+                potential = log((s0 + s1 + length) / gap) / length;                                                    \
+            double along = (s1 - s0) / length;                                                                         \
+            for (Py_ssize_t j = 0; j < n; j++)                                                                         \
+                low[j] = low[j] * potential + moved[j] * along;                                                        \
+        }                                                                                                              \
+        for (Py_ssize_t j = 0; centred && j < n; j++)                                                                  \
+            mean += low[j];                                                                                            \
+        mean /= n;                                                                                                     \
+        for (Py_ssize_t j = 0; j < n; j++)                                                                             \
+            to[j] = (number)((low[j] - mean) * factor);                                                                \
+        return 1;                                                                                                      \
+    }
+ROW(float, 32)
+ROW(double, 64)
+
+/* mean_directions(x, r, centred, factor, to), of rows: whether it is done. The gradients of lengths, times the factor, of
+ * rows without their means where they are `centred`. */
+PyObject *
+mean_directions(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    Array x, r, to;
+    Py_ssize_t period, rows = count == 5 ? rows_of_two(args, &x, &r, &period) : 0;
+    if (rows == 0 || !plain_array(args[4], &to) || to.bits != x.bits || size_of(&to) != size_of(&x)
+        || period_of(&to) != size_of(&x) || is_seen_by_torch())
+        return left_to_python(), PyBool_FromLong(0);
+    int centred = PyObject_IsTrue(args[2]), is_done = 1;
+    double factor = PyFloat_AsDouble(args[3]);
+    if (PyErr_Occurred())
+        return NULL;
+    Py_ssize_t n = x.shape[x.rank - 1];
+    double *space = PyMem_RawMalloc((size_t)n * 2 * sizeof *space);
+    if (space == NULL)
+        return PyErr_NoMemory();
+    Py_BEGIN_ALLOW_THREADS
+    for (Py_ssize_t i = 0; is_done && i < rows; i++) {
+        Py_ssize_t at = i * n, from = i * n % period;
+        is_done = x.bits == 32 ? direction_32((float *)x.elements + at, (float *)r.elements + from,
+                                              (float *)to.elements + at, n, centred, factor, space, space + n)
+                               : direction_64((double *)x.elements + at, (double *)r.elements + from,
+                                              (double *)to.elements + at, n, centred, factor, space, space + n);
+    }
+    Py_END_ALLOW_THREADS
+    PyMem_RawFree(space);
+    return PyBool_FromLong(is_done);
+}
+
+/* mean_inverses(rr, rd, dd, to, weighted), tensors of doubles of one shape: of |r|², r·d and |d|² puts ∫ 1/s and ∫ t/s, and
+ * says whether that was done; it is not where a path comes near the origin. */
+PyObject *
+mean_inverses(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    Array all[5];
+    int is_done = count == 5 && !is_seen_by_torch();
+    for (int i = 0; is_done && i < 5; i++)
+        is_done = plain_array(args[i], &all[i]) && all[i].bits == 64 && size_of(&all[i]) == size_of(&all[0])
+            && period_of(&all[i]) == size_of(&all[0]);
+    if (!is_done)
+        return left_to_python(), PyBool_FromLong(0);
+    double *rr = all[0].elements, *rd = all[1].elements, *dd = all[2].elements;
+    double *to = all[3].elements, *weighted = all[4].elements;
+    for (Py_ssize_t i = 0, size = size_of(&all[0]); i < size; i++) {
+        if (!(rr[i] + dd[i] < FAR) || !(rr[i] + dd[i] > 1 / FAR))
+            Py_RETURN_FALSE;
+        if (dd[i] <= SHORT * rr[i]) {
+            double near[2];
+            of_short(rr[i], rd[i], dd[i], near);
+            to[i] = near[0];
+            weighted[i] = near[1];
+            continue;
+        }
+        double length = sqrt(dd[i]), foot = rd[i] / length, last = foot + length, q0 = rr[i] - foot * foot;
+        double s0 = sqrt(rr[i]), s1 = sqrt(rr[i] + 2 * rd[i] + dd[i]);
+        if (!(q0 > CLEAR * (rr[i] + dd[i])))
+            Py_RETURN_FALSE;
+        double outer0 = s0 + fabs(foot), outer1 = s1 + fabs(last);
+        double gap = (foot > 0 ? outer0 : q0 / outer0) + (last < 0 ? outer1 : q0 / outer1);
+        to[i] = log((s0 + s1 + length) / gap) / length;
+        weighted[i] = ((s1 - s0) / length - foot * to[i]) / length;
+    }
+    Py_RETURN_TRUE;
+}

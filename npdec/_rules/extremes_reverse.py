@@ -1,0 +1,106 @@
+"""Maxima and minima along axes in reverse mode by the shortest way: the parts of the path that elements lead are found
+in one pass over each row (`npdec._native`). The general ways are `npdec._rules.elementary` and `.pooling`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import torch
+
+from npdec._decomposed.axes import row_by_row
+from npdec._decomposed.choices import is_watched
+from npdec._decomposed.tensor import DecomposedTensor
+from npdec._law.ordinary_reverse import is_ordinary, on_graph_of
+from npdec._law.reverse_forms import on_graph_with
+from npdec._law.reverse_rows import axes_of, gradient_along, summed
+from npdec._native import calls
+from npdec._torch.tracing import name_of
+
+__all__ = ["adaptive_pool", "along", "with_places"]
+
+Function = Callable[..., Any]
+Options = dict[str, Any] | None
+
+
+def _shares(x: DecomposedTensor, axes: Sequence[int], sign: int) -> torch.Tensor | None:
+    """The parts of the path that elements lead, along axes."""
+    if calls is None:
+        return None
+    fill: Any = lambda rows, start, made: calls.leading_shares(rows, start, float(sign), made)  # noqa: E731
+    return gradient_along(x.value, x.residual, axes, fill)
+
+
+def along(sign: int, func: Function, args: Sequence[Any], options: Options = None) -> Any:
+    """amax (sign 1) and amin (−1), along axes; and max and min of all elements."""
+    named = {**dict(zip(("input", "dim", "keepdim"), args)), **(options or {})}
+    x, keepdim = named.get("input"), named.get("keepdim", False)
+    if type(x) is not DecomposedTensor or not is_ordinary(x) or not x.value.ndim:
+        return NotImplemented
+    dim = named.get("dim", ())
+    axes = axes_of(dim, x.value.ndim)
+    shares = None if axes is None else _shares(x, axes, sign)
+    if axes is None or shares is None:
+        return NotImplemented
+    call = func if "dim" not in named else partial(func, dim=dim, keepdim=keepdim)
+    value, residual = call(x.value), row_by_row(call, x.residual, axes[0])
+    return on_graph_with(x, value, residual, summed(x, shares, axes, keepdim))
+
+
+def with_places(sign: int, func: Function, args: Sequence[Any], options: Options = None) -> Any:
+    """max and min: of all elements, or along an axis, with the places."""
+    named = {**dict(zip(("input", "dim", "keepdim"), args)), **(options or {})}
+    if "dim" not in named:
+        return along(sign, func, args, options)
+    x, dim, keepdim = named.get("input"), named["dim"], named.get("keepdim", False)
+    if type(dim) is not int or type(x) is not DecomposedTensor or not is_ordinary(x) or not x.value.ndim:
+        return NotImplemented
+    axes = axes_of(dim, x.value.ndim)
+    shares = None if axes is None or is_watched() else _shares(x, axes, sign)
+    if axes is None or shares is None:
+        return NotImplemented
+    made = func(x.value, dim, keepdim)
+    residual = row_by_row(lambda u: func(u, dim, keepdim).values, x.residual, axes[0])
+    return type(made)((on_graph_with(x, made.values, residual, summed(x, shares, axes, keepdim)), made.indices))
+
+
+def adaptive_pool(func: Function, args: Sequence[Any], options: Options = None) -> Any:
+    """adaptive_max_pool without indices, of windows that are as large as each other."""
+    named = {**dict(zip(("input", "output_size", "return_indices"), args)), **(options or {})}
+    x, size = named.get("input"), named.get("output_size")
+    name = name_of(func)
+    if type(x) is not DecomposedTensor or not is_ordinary(x) or named.get("return_indices", False) is not False:
+        return NotImplemented
+    if not name.startswith("adaptive_max_pool") or not name.endswith("d"):
+        return NotImplemented
+    count = int(name[-2])
+    outputs: Any = [size] * count if type(size) is int else size
+    if x.value.ndim <= count or type(outputs) not in (tuple, list) or len(outputs) != count:
+        return NotImplemented
+    lead = x.value.ndim - count
+    lengths = [n if out is None else out for n, out in zip(x.value.shape[lead:], outputs, strict=True)]
+    rooms = list(zip(x.value.shape[lead:], lengths, strict=True))
+    if any(type(out) is not int or out < 1 or n % out for n, out in rooms):
+        return NotImplemented
+    cut = [*x.value.shape[:lead], *[part for n, out in rooms for part in (out, n // out)]]
+    axes = range(lead + 1, lead + 2 * count, 2)
+    if calls is None:
+        return NotImplemented
+    fill: Any = lambda rows, start, made: calls.leading_shares(rows, start, 1.0, made)  # noqa: E731
+    shares = gradient_along(x.value.reshape(cut), _cut(x.residual, lead, rooms), axes, fill)
+    if shares is None:
+        return NotImplemented
+    value = func(x.value, size)
+    if type(value) is not torch.Tensor:
+        return NotImplemented
+    carrier = (on_graph_of(x).reshape(cut) * shares).sum(list(axes))
+    return on_graph_with(x, value, row_by_row(lambda u: func(u, size), x.residual, lead), carrier)
+
+
+def _cut(residual: torch.Tensor, lead: int, rooms: Sequence[tuple[int, int]]) -> torch.Tensor:
+    """The residual in windows, of which the leading axes that are one in memory stay so."""
+    made = residual
+    for axis, (_, out) in reversed(list(enumerate(rooms, lead))):
+        made = made.unflatten(axis, (out, -1))
+    return made

@@ -1,0 +1,202 @@
+"""Losses in reverse mode by the shortest way: the slope of each element, of which the sum or the mean is taken. The
+general way is `npdec._rules.losses`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch.nn import _reduction
+
+from npdec._decomposed.broadcast_residuals import materialised_residual
+from npdec._decomposed.registry import Trait
+from npdec._decomposed.settings import current as settings
+from npdec._decomposed.tensor import DecomposedTensor
+from npdec._law.ordinary_reverse import on_graph_of
+from npdec._law.ordinary_slopes import ordinary_slope
+from npdec._law.reverse_forms import Single, on_graph_with, single
+from npdec._rules.softmax_of_few import digits_of
+from npdec._rules.softmax_reverse import mean_of_rows
+
+__all__ = ["cross_entropy", "of_elements", "of_one_shape"]
+
+Function = Callable[..., Any]
+Named = dict[str, Any]
+Slope = Callable[[Function, torch.Tensor, torch.Tensor, Named], torch.Tensor | None]
+_NONE, _MEAN = 0, 1  # torch's numbers of reductions
+
+
+def of_elements(names: str, slope: Slope) -> Function:
+    """The form of a loss of two tensors of one shape, of which the first is decomposed, whose kernel has these
+    arguments: `slope(kernel, value, residual, arguments)` is that of each element."""
+    return partial(_of_elements, names.split(), slope)
+
+
+def _of_elements(
+    names: Sequence[str], slope: Slope, func: Function, args: Sequence[Any], options: Named | None = None
+) -> Any:
+    call = single(func, args, options) if settings.get().rule == "affine" else None
+    if call is None or call.place:
+        return NotImplemented
+    x, named = call.x, {**dict(zip(names, call.args)), **call.options}
+    target: Any = named.get("target")
+    if not _is_like(target, x.value) or not x.value.numel():
+        return NotImplemented
+    for name in ("weight", "pos_weight"):
+        given: Any = named.get(name)
+        if given is not None and torch.broadcast_shapes(given.shape, x.value.shape) != x.value.shape:
+            return NotImplemented
+    slopes = slope(func, x.value, x.residual, named)
+    if slopes is None:
+        return NotImplemented
+    if named.get("weight") is not None:
+        slopes = slopes * named["weight"]
+    return _reduced(call, slopes, named.get("reduction", _NONE))
+
+
+def _is_like(t: Any, like: torch.Tensor) -> bool:
+    return isinstance(t, torch.Tensor) and t.shape == like.shape and t.dtype is like.dtype
+
+
+def _reduced(call: Single, slopes: torch.Tensor, reduction: int) -> Any:
+    value = call(call.x.value)
+    if value.dtype is not call.x.value.dtype:
+        return NotImplemented
+    carrier = on_graph_of(call.x) * slopes
+    if reduction != _NONE:
+        carrier = carrier.mean() if reduction == _MEAN else carrier.sum()
+    return on_graph_with(call.x, value, call(materialised_residual(call.x)), carrier)
+
+
+def _secant(
+    closed: Function | None, traits: int, f: Function, x: torch.Tensor, r: torch.Tensor, function: Function
+) -> torch.Tensor | None:
+    found = ordinary_slope(closed, traits, f, x, r, function)
+    return None if found is None else found[2]
+
+
+def _of_difference(traits: int, f: Callable[[Function, torch.Tensor, Named], torch.Tensor]) -> Slope:
+    """The slope of a function of input − target."""
+
+    def slope(func: Function, x: torch.Tensor, r: torch.Tensor, named: Named) -> torch.Tensor | None:
+        target = named["target"]
+        return _secant(None, traits, lambda d: f(func, d, named), x - target, r - target, func)
+
+    return slope
+
+
+def square(func: Function, x: torch.Tensor, r: torch.Tensor, named: Named) -> torch.Tensor:
+    """That of (input − target)²."""
+    target = named["target"]
+    return (x - target) + (r - target)
+
+
+def _kernel(parameter: str) -> Callable[[Function, torch.Tensor, Named], torch.Tensor]:
+    """A kernel of a difference alone, with its parameter."""
+
+    def of(func: Function, d: torch.Tensor, named: Named) -> torch.Tensor:
+        made: torch.Tensor = func(d, torch.zeros_like(d), _NONE, named.get(parameter, 1.0))
+        return made
+
+    return of
+
+
+magnitude = _of_difference(Trait.ELEMENTWISE | Trait.PIECEWISE_LINEAR, lambda func, d, named: torch.abs(d))
+smooth, huber = _of_difference(Trait.ELEMENTWISE, _kernel("beta")), _of_difference(Trait.ELEMENTWISE, _kernel("delta"))
+
+
+def logits(func: Function, x: torch.Tensor, r: torch.Tensor, named: Named) -> torch.Tensor | None:
+    """That of binary_cross_entropy_with_logits."""
+    found = _secant(None, Trait.ELEMENTWISE, F.logsigmoid, x, r, F.logsigmoid)
+    if found is None:
+        return None
+    target, positive = named["target"], named.get("pos_weight")
+    factor = found if positive is None else (1 + (positive - 1) * target) * found
+    return (1 - target) - factor
+
+
+def probabilities(func: Function, x: torch.Tensor, r: torch.Tensor, named: Named) -> torch.Tensor | None:
+    """That of binary_cross_entropy, of which the logarithms are bounded."""
+    if not (0.0 < float(torch.minimum(x, r).amin()) and float(torch.maximum(x, r).amax()) < 1.0):
+        return None
+    one = _secant(None, Trait.ELEMENTWISE, torch.log, x, r, torch.log)
+    other = _secant(None, Trait.ELEMENTWISE, torch.log, 1 - x, 1 - r, torch.log)
+    target = named["target"]
+    return None if one is None or other is None else (1 - target) * other - target * one
+
+
+def counts(func: Function, x: torch.Tensor, r: torch.Tensor, named: Named) -> torch.Tensor | None:
+    """That of poisson_nll_loss of logarithms."""
+    if not named["log_input"]:
+        return None
+    found = _secant(None, Trait.ELEMENTWISE, torch.exp, x, r, torch.exp)
+    return None if found is None else found - named["target"]
+
+
+def margin(func: Function, x: torch.Tensor, r: torch.Tensor, named: Named) -> torch.Tensor | None:
+    """That of soft_margin_loss."""
+    target = named["target"]
+    found = _secant(None, Trait.ELEMENTWISE, F.logsigmoid, target * x, target * r, F.logsigmoid)
+    return None if found is None else -target * found
+
+
+def of_one_shape(names: str, kernel: Function) -> Function:
+    """The form of a function of torch.nn.functional that broadcasts its arguments: of those of one shape, by its
+    kernel, which has these arguments."""
+    return partial(_of_one_shape, names.split(), kernel)
+
+
+def _of_one_shape(
+    names: Sequence[str], kernel: Function, func: Function, args: Sequence[Any], options: Named | None = None
+) -> Any:
+    code: Any = func.__code__
+    named = {**dict(zip(code.co_varnames, args)), **(options or {})}
+    x, target = named.get("input"), named.get("target")
+    if type(x) is not DecomposedTensor or not _is_like(target, x.value) or type(target) is DecomposedTensor:
+        return NotImplemented
+    if any(named.get(name) is not None for name in ("size_average", "reduce", "weight")):
+        return NotImplemented
+    reduction: Any = named.get("reduction", "mean")
+    if reduction not in ("none", "mean", "sum") or named.get("beta") == 0:
+        return NotImplemented
+    return kernel(x, target, _reduction.get_enum(reduction), *[named.get(name, 1.0) for name in names])
+
+
+def cross_entropy(func: Function, args: Sequence[Any], options: Named | None = None) -> Any:
+    """torch's kernel of cross_entropy, of rows of logits, and of classes or of probabilities."""
+    names = ["input", "target", "weight", "reduction", "ignore_index", "label_smoothing"]
+    call = single(func, args, options)
+    if call is None or call.place or settings.get().rule != "affine" or settings.get().frozen_attention:
+        return NotImplemented
+    x, named = call.x, {**dict(zip(names, call.args)), **call.options}
+    target, reduction, smoothing = named["target"], named.get("reduction", _NONE), named.get("label_smoothing", 0.0)
+    if named.get("weight") is not None or x.value.ndim != 2 or not isinstance(target, torch.Tensor):
+        return NotImplemented
+    value = call(x.value)  # first: torch says which classes there are none of
+    rows, classes = x.value.shape
+    if not rows or not classes:
+        return NotImplemented
+    if target.dtype is x.value.dtype and target.shape == x.value.shape:
+        wanted = target
+    elif target.dtype is torch.int64 and target.shape == (rows,):
+        if bool((target == named.get("ignore_index", -100)).any()):
+            return NotImplemented
+        wanted = torch.zeros_like(x.value).scatter_(1, target.unsqueeze(1), 1.0)
+    else:
+        return NotImplemented
+    if smoothing:
+        wanted = wanted * (1 - smoothing) + smoothing / classes
+    means = mean_of_rows(x.value, x.residual, digits_of)
+    if means is None:
+        return NotImplemented
+    if wanted is target or smoothing:
+        means = means * wanted.sum(1, keepdim=True)
+    carrier = on_graph_of(x) * (means - wanted)
+    if reduction == _NONE:
+        carrier = carrier.sum(1)
+    else:
+        carrier = carrier.sum() / rows if reduction == _MEAN else carrier.sum()
+    return on_graph_with(x, value, call(materialised_residual(x)), carrier)

@@ -1,0 +1,183 @@
+"""Norms, spreads, distances and unit vectors in reverse mode by the shortest way: the mean gradient of each row's
+length is found in one pass (`npdec._native`). The general way is `npdec._rules.norms`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+
+from npdec._decomposed.axes import narrowed, row_by_row
+from npdec._decomposed.broadcast_residuals import materialised_residual
+from npdec._decomposed.tensor import DecomposedTensor
+from npdec._law.ordinary_reverse import derived, is_ordinary, on_graph_of
+from npdec._law.reverse_forms import on_graph_with, single
+from npdec._law.reverse_rows import axes_of, gradient_along, summed
+from npdec._native import calls
+from npdec._rules.normalisation_at_once import Rows, back_through
+
+__all__ = ["cosine", "distances", "length", "pairs", "spread", "unit"]
+
+Function = Callable[..., Any]
+Options = dict[str, Any] | None
+
+
+def length(func: Function, args: Sequence[Any], options: Options = None) -> Any:
+    """torch.linalg.vector_norm of the order 2."""
+    named = {**dict(zip(("x", "ord", "dim", "keepdim"), args)), **(options or {})}
+    x, order, keepdim = named.get("x"), named.get("ord", 2), named.get("keepdim", False)
+    if type(x) is not DecomposedTensor or not is_ordinary(x) or not x.value.ndim or named.get("dtype") is not None:
+        return NotImplemented
+    axes = axes_of(named.get("dim"), x.value.ndim)
+    if axes is None or type(order) not in (int, float) or order != 2:
+        return NotImplemented
+    return _of_lengths(x, axes, keepdim, False, 1.0, lambda t: func(t, order, named.get("dim"), keepdim))
+
+
+def _of_lengths(
+    x: DecomposedTensor, axes: Sequence[int], keepdim: bool, centred: bool, factor: float, call: Function
+) -> Any:
+    if calls is None:
+        return NotImplemented
+    fill: Any = lambda rows, start, made: calls.mean_directions(rows, start, centred, factor, made)  # noqa: E731
+    gradient = gradient_along(x.value, x.residual, axes, fill)
+    if gradient is None:
+        return NotImplemented
+    value, residual = call(x.value), row_by_row(call, x.residual, axes[0])
+    return on_graph_with(x, value, residual, summed(x, gradient, axes, keepdim))
+
+
+def spread(root: bool, func: Function, args: Sequence[Any], options: Options = None) -> Any:
+    """The variance, or its `root`, the standard deviation."""
+    named, rest = dict(options or {}), list(args)
+    x = rest.pop(0) if rest else named.pop("input", None)
+    if type(x) is not DecomposedTensor or not is_ordinary(x) or not x.value.ndim:
+        return NotImplemented
+    if rest and type(rest[0]) is bool:
+        named["unbiased"] = rest.pop(0)
+    named |= dict(zip(("dim", "unbiased", "keepdim"), rest))
+    freedom: Any = named.get("correction")
+    freedom = int(named.get("unbiased", True)) if freedom is None else freedom
+    dim, keepdim = named.get("dim"), named.get("keepdim", False)
+    axes = axes_of(dim, x.value.ndim)
+    if axes is None or type(freedom) is not int or named.keys() - {"dim", "unbiased", "keepdim", "correction"}:
+        return NotImplemented
+    left = math.prod([x.value.shape[a] for a in axes]) - freedom
+    if left <= 0:
+        return NotImplemented
+
+    def call(t: torch.Tensor) -> torch.Tensor:
+        made: torch.Tensor = func(t, dim, correction=freedom, keepdim=keepdim)
+        return made
+
+    if root:
+        return _of_lengths(x, axes, keepdim, True, 1 / math.sqrt(left), call)
+    value, residual = call(x.value), row_by_row(call, x.residual, axes[0])
+    both = x.value + x.residual
+    gradient = (both - both.mean(axes, True)).mul_(1 / left)
+    return on_graph_with(x, value, residual, summed(x, gradient, axes, keepdim))
+
+
+def _own(made: Any, value: torch.Tensor, residual: torch.Tensor) -> Any:
+    """A decomposed tensor with other numbers, which are a function's own."""
+    if type(made) is not DecomposedTensor or not is_ordinary(made) or made.value.shape != value.shape:
+        return NotImplemented
+    return on_graph_with(made, value, residual, on_graph_of(made).clone())
+
+
+def pairs(func: Function, args: Sequence[Any], options: Options = None) -> Any:
+    """pairwise_distance: the length of a difference."""
+    named = {**dict(zip(("x1", "x2", "p", "eps", "keepdim"), args)), **(options or {})}
+    a, b = named.get("x1"), named.get("x2")
+    ends = [t for t in (a, b) if type(t) is DecomposedTensor]
+    if not ends or not all(map(is_ordinary, ends)) or named.get("p", 2.0) != 2 or "input" in named:
+        return NotImplemented
+    rest = (2.0, named.get("eps", 1e-6), named.get("keepdim", False))
+    made = length(torch.linalg.vector_norm, (a - b + rest[1], 2, -1, rest[2]))  # type: ignore[operator]
+    if made is NotImplemented:
+        return made
+    high, low = ([getattr(t, end) if type(t) is DecomposedTensor else t for t in (a, b)] for end in _ENDS)
+    return _own(made, func(*high, *rest), func(*low, *rest))
+
+
+_ENDS = ("value", "residual")
+
+
+def distances(func: Function, args: Sequence[Any], options: Options = None) -> Any:
+    """cdist of decomposed rows and constant ones: the gradients of all lengths by products of matrices."""
+    call = single(func, args, options)
+    if call is None or call.plain != 1 or calls is None:
+        return NotImplemented
+    x, y = call.x, call.args[1 - call.place]
+    power = call.args[2] if len(call.args) > 2 else call.options.get("p", 2.0)
+    if call.place > 1 or not x.value.ndim == y.ndim == 2 or y.dtype is not x.value.dtype or power != 2:
+        return NotImplemented
+    value = call(x.value)
+    if not value.numel() or not value.is_cpu:
+        return NotImplemented
+    row, others = narrowed(x.residual, 1), y.double().mT
+    low, step = row.double(), (x.value - row).double()
+    count = len(y)
+    between = low.square().sum(-1, keepdim=True) - 2 * (low @ others) + others.square().sum(0)
+    if len(row) == 1:  # of one row the differences themselves keep more digits
+        between = (low.mT - others).square_().sum(0, keepdim=True)
+    across = (step * low).sum(-1, keepdim=True) - step @ others
+    sums = [t.expand(len(step), count).contiguous() for t in (between, across, step.square().sum(-1, keepdim=True))]
+    inverse, weighted = torch.empty_like(sums[0]), torch.empty_like(sums[0])
+    if not calls.mean_inverses(*sums, inverse, weighted):
+        return NotImplemented
+    inverse, weighted = inverse.to(value.dtype), weighted.to(value.dtype)
+    given = on_graph_of(x)
+    first = (given * row).sum(-1, keepdim=True) - torch.matmul(given, y.mT)
+    carrier = first * inverse + (given * (x.value - row)).sum(-1, keepdim=True) * weighted
+    if call.place:
+        return on_graph_with(x, value, call(materialised_residual(x)), carrier.mT.clone())
+    return on_graph_with(x, value, row_by_row(call.__call__, x.residual, 1), carrier)
+
+
+def unit(func: Function, args: Sequence[Any], options: Options = None) -> Any:
+    """normalize of torch.nn.functional, of vectors along the last axis of which no path comes near zero: they are what
+    a normalisation by the mean square gives, but for the root of their length."""
+    named = {**dict(zip(("input", "p", "dim", "eps", "out"), args)), **(options or {})}
+    x, dim, eps = named.get("input"), named.get("dim", 1), named.get("eps", 1e-12)
+    if type(x) is not DecomposedTensor or not is_ordinary(x) or not x.value.ndim or named.get("out") is not None:
+        return NotImplemented
+    last = x.value.ndim - 1
+    if calls is None or dim not in (last, -1) or named.get("p", 2.0) != 2 or not 0 <= eps <= 1e-8:
+        return NotImplemented
+    n = x.value.shape[-1]
+    found = back_through(x, Rows(n, last, 1, 0.0, False), x.value.new_full((n,), n**-0.5) if n else None)
+    if found is None:
+        return NotImplemented
+    least = min(float(torch.linalg.vector_norm(t, 2, -1).amin()) for t in (x.value, narrowed(x.residual, last)))
+    if not least > 1e3 * eps:
+        return NotImplemented
+
+    def call(t: torch.Tensor) -> torch.Tensor:
+        made: torch.Tensor = func(t, 2.0, -1, eps)
+        return made
+
+    return derived(x, call(x.value), row_by_row(call, x.residual, last), *found)
+
+
+def cosine(func: Function, args: Sequence[Any], options: Options = None) -> Any:
+    """cosine_similarity: the inner product of unit vectors."""
+    named = {**dict(zip(("x1", "x2", "dim", "eps"), args)), **(options or {})}
+    given: list[Any] = [named.get("x1"), named.get("x2")]
+    ends = [t for t in given if type(t) is DecomposedTensor]
+    if not ends or not all(map(is_ordinary, ends)):
+        return NotImplemented
+    dim, eps, like = named.get("dim", 1), named.get("eps", 1e-8), ends[0].value
+    if not all(isinstance(t, torch.Tensor) and t.shape == like.shape and t.dtype is like.dtype for t in given):
+        return NotImplemented
+    units: list[Any] = []
+    for t in given:
+        made = unit(F.normalize, (t, 2.0, dim, eps)) if type(t) is DecomposedTensor else F.normalize(t, 2.0, dim, eps)
+        if made is NotImplemented:
+            return made
+        units.append(made)
+    high, low = ([getattr(t, end) if type(t) is DecomposedTensor else t for t in given] for end in _ENDS)
+    return _own((units[0] * units[1]).sum(dim), func(*high, dim, eps), func(*low, dim, eps))
