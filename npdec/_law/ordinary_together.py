@@ -53,10 +53,8 @@ def of_one_shape(func: Function, args: Sequence[Any]) -> Any:
     tensors = args[0] if len(args) == 1 and type(args[0]) in (tuple, list) else args
     if not all(is_ordinary(x) or (type(x) in FACTORS and has_elements(x)) for x in tensors):
         return NotImplemented
-    shape = tensors[0].shape
-    if not all(x.shape == shape for x in tensors):
-        shape = torch.broadcast_shapes(*[x.shape for x in tensors])
-    return [x if x.shape == shape else x.expand(shape) for x in tensors]
+    shape = torch.broadcast_shapes(*[x.shape for x in tensors])
+    return tuple([x.expand(shape) for x in tensors])
 
 
 def by_body(body: Function, func: Function, args: Sequence[Any], options: dict[str, Any] | None = None) -> Any:

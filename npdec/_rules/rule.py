@@ -66,8 +66,9 @@ def rule(
         for name, item in kind.items():
             setattr(answers, name, item)
         tags = answers.tags if isinstance(answers, TaggedRule) else {}
-        form = short or answers.short or form_of(tags, traits, slope, mean, batch, rates, reverse)
-        if reverse is not None and (short is not None or batch is None):
+        own = short or answers.short
+        form = own or form_of(tags, traits, slope, mean, batch, rates, reverse)
+        if reverse is not None and (own is not None or batch is None):
             form = also(form, reverse)
         row = Row(
             answers, traits, slope, mean, batch, form, takes_options(form), indices, along, close=close, rates=rates

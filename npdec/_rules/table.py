@@ -68,7 +68,7 @@ def load() -> None:
     )
     for function, kernel, more in broadcast:
         answer = body(function)
-        form = also(of_one_shape(more, kernel), short_of(function, answer))
+        form = also(of_one_shape(more, kernel), of_body(function, answer.function))
         add([function], Row(answer, short=form, options=True))
     joined: Any = F.multi_head_attention_forward
     add([joined], Row(MultiHead(body(joined))))
@@ -76,11 +76,12 @@ def load() -> None:
     overwriting.watch()
 
 
-def short_of(func: Any, rule: Rule) -> Any:
-    """The form of a function that has none in the registry: by its own body, where it passes through that."""
+def short_of(func: Any, rule: Rule) -> Function | None:
+    """The form of a function that passes through its own body; None of another."""
     if not rule.passes or not isinstance(rule, Answer):
-        return rule.short
-    return also(rule.short, of_body(func, rule.function))
+        return None if rule.passes else rule.short
+    in_reverse = of_body(func, rule.function)
+    return in_reverse if rule.short is None or "inplace" in func.__code__.co_varnames else also(rule.short, in_reverse)
 
 
 def body(func: types.FunctionType, traced: bool = False) -> Answer:
