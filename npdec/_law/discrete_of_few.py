@@ -47,11 +47,13 @@ def is_discrete(x: Any) -> bool:
 
 def as_few_numbers(x: DecomposedTensor) -> Any:
     """A few booleans or integers as floating numbers of the dtype of their components; None of others."""
-    number = None if x.value.ndim else number_in_discrete(x)
+    if not is_discrete(x):  # components that are not made yet stay so
+        return None
     components = x.components
+    number = None if x.value.ndim else number_in_discrete(x)
     if number is not None:
         return number_of(*number, x.labels, components.dtype)
-    if not is_discrete(x) or not x.value.is_cpu or not 0 < components.numel() <= FEW or components.requires_grad:
+    if not x.value.is_cpu or not 0 < components.numel() <= FEW or components.requires_grad:
         return None
     value, residual = x.value.to(components.dtype), x.residual.to(components.dtype)
     return built(value, residual, components, x.labels)
