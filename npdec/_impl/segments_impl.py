@@ -243,43 +243,44 @@ def _jacobian_across(r: torch.Tensor, d: torch.Tensor, floor: float, centred: bo
 
 
 def unit_segments(
-    r: torch.Tensor, d: torch.Tensor, radius: float
+    r: torch.Tensor, x: torch.Tensor, radius: float
 ) -> tuple[torch.Tensor, Iterator[tuple[torch.Tensor, torch.Tensor]]]:
-    """The parts of the paths r + t d, rows (R, m), within a distance of the origin, and outside.
+    """The parts of the paths from r to x, rows (R, m), within a distance of the origin, and outside.
 
     Returns the length of the part inside (of one), (R, 1), and for the parts before and after it their lengths and
     their start and step, stacked as (R, 2, m), which are made when they are asked for. Where a part has no length its
     path is some other one, and parts of which none has any are left out.
     """
+    d = x - r
     dd = _dot(d, d)
     still = dd == 0
     length = torch.sqrt(torch.where(still, 1, dd))
     along = d / length
-    foot = _dot(r, along)
-    across = r - foot * along
+    # Places along the path are counted from its foot, and found from the end that is nearer to the origin: that one has
+    # digits beside the radius.
+    ahead = _dot(x, x) < _dot(r, r)
+    end, other = torch.where(ahead, x, r), torch.where(ahead, r, x)
+    foot = _dot(end, along)
+    across = end - foot * along
     more = _dot(across, along)
     across, foot = across - more * along, foot + more
+    start, stop = torch.where(ahead, foot - length, foot), torch.where(ahead, foot, foot + length)
     half = _root(radius**2 - _dot(across, across))
-    enters, leaves = ((side - foot) / length for side in (-half, half))
-    near = _dot(r, r) < radius**2
-    first = torch.where(still, torch.where(near, 0.0, 1.0), enters.clamp(0, 1))
-    last = torch.where(still, 1.0, leaves.clamp(0, 1))
-    meets = half > 0
-    first, last = torch.where(meets | still, first, 1), torch.where(meets | still, last, 1)
-    through = meets & (enters > 0) & (leaves < 1)
+    meets = (half > 0) & ~still & (start < half) & (stop > -half)
+    inside = torch.where(meets, (torch.minimum(half, stop) - torch.maximum(-half, start)) / length, 0.0)
+    inside = torch.where(still & (_dot(r, r) < radius**2), 1.0, inside)
+    # A path that does not meet the inside is all before it.
+    before = torch.where(meets, ((-half - start) / length).clamp(0, 1), 1 - inside)
+    behind = torch.where(meets, ((stop - half) / length).clamp(0, 1), 0.0)
 
     def parts() -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
         # Each part starts at its inner end, which has digits beside the radius; a path backwards has the same integral.
-        for part, at, exact, inner, ends in (
-            (first, first, enters, -half, False),
-            (1 - last, last, leaves, half, True),
-        ):
+        for part, inner, outer in ((before, -half, r), (behind, half, x)):
             there = part > 0
             if not _blind() and not bool(there.any()):
                 continue
-            place = torch.where(meets & (exact > 0) & (exact < 1), inner, foot + at * length)
-            start = torch.addcmul(across, place, along)
-            step = (r + d if ends else r) - start
-            yield part, torch.stack([torch.where(there, start, 1), torch.where(there, step, 0)], -2)
+            at = torch.where(meets, torch.addcmul(across, inner, along), end)
+            step = torch.where(meets, outer, other) - at
+            yield part, torch.stack([torch.where(there, at, 1), torch.where(there, step, 0)], -2)
 
-    return torch.where(through, 2 * half / length, last - first), parts()
+    return inside, parts()

@@ -270,8 +270,7 @@ def _of_unit(x: torch.Tensor, r: torch.Tensor, components: torch.Tensor, eps: fl
     """The components (C, R, m) of rows over their length, or over eps where that is larger: the mean derivative has a
     diagonal (R, 1), less Vᵀ W V for the V (R, 2, m) and W (R, 2, 2) of each part of the path outside of that."""
     with no_graph(reverse):
-        r = r.double()
-        inside, parts = unit_segments(r, x.double() - r, eps)
+        inside, parts = unit_segments(r.double(), x.double(), eps)
         diagonal, spans = inside / eps, []
         for length, u in parts:
             part, basis, matrix, _ = mean_jacobian(u, 0.0)

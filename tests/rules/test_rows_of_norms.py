@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 
 import numpy
 import pytest
@@ -125,3 +126,39 @@ def test_layers_by_rows_in_memory(monkeypatch, shape, dtype):
         eps = 100 * torch.finfo(dtype).eps
         torch.testing.assert_close(made.components, other.components, rtol=eps, atol=eps * float(parts.abs().max()))
         torch.testing.assert_close(made.c_sum(), made.value, rtol=0, atol=eps * float(made.value.detach().abs().max()))
+
+
+ENDS = {
+    "zero": [0.0, 0.0, 0.0],
+    "within eps": [1e-14, 0.0, -3e-15],
+    "just outside of eps": [1e-12, 1e-13, 0.0],
+    "far beyond": [2.0, 0.5, -1.0],
+    "opposite": [-0.3, 1.2, -2.0],
+}
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
+@pytest.mark.parametrize("start", [*ENDS, "row"])
+@pytest.mark.parametrize("end", [*ENDS, "row"])
+def test_unit_vectors_of_paths_that_end_at_zero(end, start, dtype):
+    """Contributions add up, where most of the path is far from the origin and its last part within eps of it."""
+    ends = {**ENDS, "row": [0.3, -1.2, 2.0]}
+    x, r = (torch.tensor([ends[name]], dtype=dtype) for name in (end, start))
+    made = F.normalize(np.decompose(x, baseline=r, labels=["a", "b", "c"]))
+    change = F.normalize(x) - F.normalize(r)
+    digits = 1e-14 if dtype is torch.float64 else 1e-5
+    size = 1 + float(made.components.abs().max())
+    torch.testing.assert_close(made.components.sum(0), change, rtol=0, atol=digits * size)
+    explained = np.attribute(lambda t: F.normalize(t).sum(), x, baseline=r)
+    torch.testing.assert_close(explained.attribution, made.components.sum(-1).T, rtol=digits, atol=digits * size)
+
+
+def test_a_path_into_the_origin():
+    """(1 - u uᵀ) c times the integral of 1 / max(|x|, eps) outside of eps, and c / eps inside."""
+    r = torch.tensor([[0.3, -1.2, 2.0]], dtype=torch.float64)
+    made = F.normalize(np.decompose(torch.zeros_like(r), baseline=r, labels=["a", "b", "c"]))
+    length = float(torch.linalg.vector_norm(r))
+    unit, outside = r[0] / length, math.log(length / 1e-12) / length
+    steps = torch.diag(-r[0])
+    wanted = outside * (steps - torch.outer(steps @ unit, unit)) + steps / length
+    torch.testing.assert_close(made.components[:, 0], wanted, rtol=1e-13, atol=1e-13)
