@@ -299,7 +299,8 @@ attach_decomposed(PyObject *module, PyObject *args)
         {&names.requires_grad, "requires_grad"}, {&names.is_view, "_is_view"}, {&names.shape, "shape"},
         {&names.expand, "expand"}, {&names.detach, "detach"}, {&names.neg, "neg"},
         {&names.clone, "clone"}, {&names.reshape, "reshape"}, {&names.permute, "permute"},
-        {&names.contiguous, "contiguous"}, {&names.mT, "mT"}, {&names.view, "view"}};
+        {&names.contiguous, "contiguous"}, {&names.mT, "mT"}, {&names.view, "view"},
+        {&names.writes, "writes"}};
     PyObject *variables[3], *told[2], *member, *limit, *functions[10];
     PyObject **const kept[10] = {&given.link, &given.rows_of, &given.is_moderate, &given.residual_of, &given.narrowed,
                                 &given.matmul, &given.plan, &given.of_no_class,

@@ -9,7 +9,7 @@
 extern struct names {
     PyObject *value, *residual, *components, *labels, *reverse, *discrete, *kept, *origin, *views, *class,
         *requires_grad, *is_view, *shape, *expand, *detach, *neg, *clone, *reshape, *permute, *contiguous,
-        *mT, *view;
+        *mT, *view, *writes;
 } names;
 
 /* What `attach_decomposed` was given. */

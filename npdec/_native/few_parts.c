@@ -234,6 +234,64 @@ few_times(const Parts *x, PyObject *tensor, const Array *other)
     return assembled(value, residual, of_arrays(loops, &x->components_at, other), x);
 }
 
+/* --- writes ------------------------------------------------------------------------------------------------------- */
+
+/* Count one more write into a tensor, and tell autograd of it; 0, or -1 with an error, before anything is written. */
+static int
+count_write(const Parts *x)
+{
+    PyObject *writes = PyObject_GetAttr(x->of, names.writes), *one = PyLong_FromLong(1), *more = NULL;
+    if (writes != NULL && one != NULL)
+        more = PyNumber_Add(writes, one);
+    int is_told = more != NULL && tell_of_write(x->value) == 0 && tell_of_write(x->residual) == 0
+               && tell_of_write(x->components) == 0 && PyObject_SetAttr(x->of, names.writes, more) == 0;
+    Py_XDECREF(more);
+    Py_XDECREF(one);
+    Py_XDECREF(writes);
+    return is_told ? 0 : -1;
+}
+
+static void
+copy_over(const Array *to, const Array *from)
+{
+    memcpy(to->elements, from->elements, (size_t)elements_in(to) * to->bits / 8);
+}
+
+/* Whether one tensor can take the elements of another one, which was just made: both lie by rows, nobody else looks at
+ * the parts of the first, and their labels are one. */
+static int
+can_take(const Parts *x, const Parts *made)
+{
+    PyObject *views = PyObject_GetAttr(x->of, names.views);
+    Py_XDECREF(views);
+    return views == Py_None && x->labels == made->labels && are_alike(&x->value_at, &made->value_at)
+        && is_of_one_dtype(&x->value_at, &made->value_at) && is_open(x) && is_open(made)
+        && is_by_rows(&x->value_at) && is_by_rows(&x->residual_at) && is_by_rows(&x->components_at)
+        && is_by_rows(&made->value_at) && is_by_rows(&made->residual_at) && is_by_rows(&made->components_at)
+        && x->value_at.elements != made->value_at.elements;
+}
+
+/* few_written_over(x, made): x; or None where that is Python's */
+PyObject *
+few_written_over(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    Parts x, made;
+    PyObject *found = NULL;
+    if (count != 2 || is_traced() || is_observed() || !parts_of(args[0], &x))
+        return or_none(left_to_python());
+    if (parts_of(args[1], &made)) {
+        if (can_take(&x, &made) && count_write(&x) == 0) {
+            copy_over(&x.value_at, &made.value_at);
+            copy_over(&x.residual_at, &made.residual_at);
+            copy_over(&x.components_at, &made.components_at);
+            found = Py_NewRef(args[0]);
+        }
+        let_parts_go(&made);
+    }
+    let_parts_go(&x);
+    return or_none(found == NULL ? left_to_python() : found);
+}
+
 /* --- elements ----------------------------------------------------------------------------------------------------- */
 
 /* How far behind the first element the one at a key lies, in elements; -1 where that has none, or is no key of one. */

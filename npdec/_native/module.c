@@ -127,9 +127,12 @@ static PyMethodDef methods[] = {
      "mode is on, "
      "whether functions are asked), how many components are no few, the largest moderate factor, {functions that are "
      "the negative}, (link_ordinary, rows_of, is_moderate, the function of a residual of equal rows, narrowed, "
-     "torch.matmul, whether arguments by name follow those that have a place))"},
+     "torch.matmul, whether arguments by name follow those that have a place, what calls a function while torch asks no "
+     "class, the method that chooses a part, what turns gradients on and off))"},
     {"few_element", (PyCFunction)(void (*)(void))few_element, METH_FASTCALL,
      "The element of a decomposed tensor, by an int for each axis, in memory of its own; or None."},
+    {"few_written_over", (PyCFunction)(void (*)(void))few_written_over, METH_FASTCALL,
+     "few_written_over(x, made): x, into which the elements of another one were written; or None."},
     {"number_in", number_in_parts, METH_O,
      "The value, the residual and the list of the components of a decomposed number, as Python's; or None."},
     {"condition_in", condition_in_parts, METH_O, "The same of a decomposed condition."},

@@ -7,7 +7,7 @@
 #include <stddef.h>
 
 /* Counts the changes of what `attach_...` take, as `npdec/_native/__init__.py` does. */
-#define INTERFACE 12
+#define INTERFACE 13
 
 /* The dtypes that a Python number holds. */
 enum kind { BOOL, INT8, INT16, INT32, INT64, UINT8, UINT16, UINT32, UINT64, FLOAT16, FLOAT32, FLOAT64, COMPLEX64,
@@ -245,6 +245,7 @@ PyObject *attach_form(PyObject *module, PyObject *args);
 PyObject *attach_torch_function(PyObject *module, PyObject *args);
 extern PyType_Spec method_spec;
 PyObject *few_element(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *few_written_over(PyObject *module, PyObject *const *args, Py_ssize_t count);
 
 /* decomposed_numbers.c */
 PyObject *number_in_parts(PyObject *module, PyObject *tensor);

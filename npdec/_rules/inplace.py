@@ -24,6 +24,7 @@ from npdec._impl import _util
 from npdec._impl._storage import laid_out_alike
 from npdec._law.ordinary import carries_graph, is_ordinary
 from npdec._law.reverse_writes import written_in_reverse
+from npdec._native import calls
 from npdec._rules.choosing import chosen_by, masked, plain_index
 from npdec._rules.rule import rule
 from npdec._torch.functorch import is_wrapped
@@ -66,9 +67,11 @@ def _written(function: Function, func: Function, args: Sequence[Any]) -> Any:
     target: Any = args[0] if args else None
     if type(target) is DecomposedTensor and target.reverse:
         return written_in_reverse(function, args, {})
-    if not is_ordinary(target) or target.views is not None or not is_settled(target) or carries_graph(target):
+    if not is_ordinary(target) or target.views is not None or carries_graph(target) or not is_settled(target):
         return NotImplemented
     made: Any = function(*args)
+    if calls is not None and calls.few_written_over(target, made) is not None:
+        return target
     if not is_ordinary(made) or made.labels is not target.labels or made.value.shape != target.value.shape:
         return NotImplemented
     if made.value.dtype is not target.value.dtype or carries_graph(made) or shares_memory(made.value, target.value):
