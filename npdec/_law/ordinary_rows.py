@@ -71,8 +71,8 @@ def rows_along(t: torch.Tensor, axes: tuple[int, ...], leading: int = 0) -> torc
         t = t.movedim(places, list(last))
     if ndim == leading + 2 and count == 1:
         return t
-    size = math.prod(t.shape[ndim - count :])
-    return t.reshape(*t.shape[:leading], -1, size)
+    sizes = [math.prod(part) for part in (t.shape[leading : t.ndim - count], t.shape[t.ndim - count :])]
+    return t.reshape(*t.shape[:leading], *sizes)
 
 
 def made_of_rows(

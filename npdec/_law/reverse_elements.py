@@ -179,7 +179,7 @@ def stepped(func: Function, args: Sequence[Any], options: dict[str, Any] | None 
         rates = derivative(call.__call__, at)
         if bool((change.reshape(-1).index_select(0, places) != 0).any()):
             return NotImplemented
-        slope.view(-1).index_copy_(0, places, rates)
+        slope = slope.reshape(-1).index_copy(0, places, rates).reshape(x.shape)
     if not float(torch.linalg.vector_norm(slope, math.inf)) <= STEEP:
         return NotImplemented
     return on_graph_with(call.x, value, residual, on_graph_of(call.x) * slope)

@@ -21,8 +21,8 @@ from npdec._law.ordinary import Form
 from npdec._law.ordinary_reverse import is_ordinary, made_of, on_graph, on_graph_of
 
 __all__ = [
-    "Single", "affine", "all_but", "also", "before", "constant", "einsum_in_reverse", "filled", "of_body", "of_both",
-    "on_graph_with", "padded", "pair_of", "product_beside", "product_with", "single", "taken",
+    "Single", "affine", "affine_in_first", "all_but", "also", "before", "constant", "einsum_in_reverse", "filled",
+    "of_body", "of_both", "on_graph_with", "padded", "pair_of", "product_beside", "product_with", "single", "taken",
 ]  # fmt: skip
 
 Function = Callable[..., Any]
@@ -132,6 +132,11 @@ def affine(
     axes = leading(call) if callable(leading) else leading
     residual = row_by_row(call.__call__, x.residual, axes) if axes > 0 else call(materialised_residual(x))
     return on_graph(carrier.detach(), residual, carrier, x)
+
+
+def affine_in_first(func: Function, args: Sequence[Any], options: dict[str, Any] | None = None) -> Any:
+    """The same of a function that is so in its first argument alone."""
+    return affine(0, func, args, options) if args and type(args[0]) is DecomposedTensor else NotImplemented
 
 
 def all_but(last: int) -> Callable[[Single], int]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import torch
@@ -12,7 +11,7 @@ import torch.nn.functional as F
 
 from npdec._decomposed.call import Call
 from npdec._law import law
-from npdec._law.reverse_forms import affine
+from npdec._law.reverse_forms import affine_in_first
 from npdec._rules import losses_reverse as short
 from npdec._rules.by_formula import by_formula, pointwise, value_of
 from npdec._rules.losses_reverse import of_elements
@@ -362,7 +361,7 @@ rule(
     torch.binary_cross_entropy_with_logits,
     reverse=of_elements("input target weight pos_weight reduction", short.logits),
 )(by_formula(_binary_cross_entropy_with_logits))
-rule(torch.kl_div, reverse=partial(affine, 0))(by_formula(_kl_div))
+rule(torch.kl_div, reverse=affine_in_first)(by_formula(_kl_div))
 rule(torch.poisson_nll_loss, reverse=of_elements("input target log_input full eps reduction", short.counts))(
     by_formula(_poisson_nll_loss)
 )
@@ -373,5 +372,5 @@ rule(torch._C._nn.soft_margin_loss, reverse=of_elements(_PAIR, short.margin))(by
 rule(torch._C._nn.multi_margin_loss, indices=(1, "target"))(by_formula(_multi_margin_loss))
 rule(torch._C._nn.multilabel_margin_loss, indices=(1, "target"))(by_formula(_multilabel_margin_loss))
 rule(torch.triplet_margin_loss)(by_formula(_triplet_margin_loss))
-rule("nll_loss_nd", reverse=partial(affine, 0), indices=(1, "target"))(by_formula(_nll_loss))
+rule("nll_loss_nd", reverse=affine_in_first, indices=(1, "target"))(by_formula(_nll_loss))
 rule("cross_entropy_loss", reverse=short.cross_entropy, indices=(1, "target"))(by_formula(_cross_entropy_loss))

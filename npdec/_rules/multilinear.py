@@ -70,13 +70,13 @@ def bilinear(input1: Multilinear, input2: Multilinear, weight: Multilinear, bias
 @rule(
     "conv1d conv2d conv3d",
     traits=Trait.CONV,
-    short=ordinary_products.product_and_sum,
+    short=ordinary_products.convolution,
     reverse=ordinary_reverse.convolution,
 )
 @rule("convolution")
 @rule(
     *(F.conv_transpose1d, F.conv_transpose2d, F.conv_transpose3d),
-    short=ordinary_products.product_and_sum,
+    short=ordinary_products.convolution,
     reverse=ordinary_reverse.convolution,
 )
 def convolution(

@@ -322,7 +322,7 @@ def _cosine(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
 
 def _short_cosine(func: Function, args: Any, options: dict[str, Any] | None = None) -> Any:
     given = args[:2]
-    if len(given) < 2 or given[0].shape != given[1].shape:
+    if len(given) < 2 or given[0].shape != given[1].shape or given[0].dtype is not given[1].dtype:
         return NotImplemented
     return ordinary_together.by_formula(_cosine, func, args, options)
 
