@@ -12,6 +12,7 @@ import torch
 import torch.nn.functional as F
 
 import npdec as np
+import tiers
 
 pytestmark = [pytest.mark.quick, pytest.mark.filterwarnings("ignore:There is a performance drop:UserWarning")]
 
@@ -206,7 +207,7 @@ def looked_at(name: str, x: torch.Tensor, baseline: Any, digits: float = 1e-9) -
 def _from_everywhere(name: str) -> None:
     start = drawn(3, 4, 6, seed=11)
     start[2] = X[2]  # ends that are equal
-    for baseline in (0.0, start[0, 0], start):
+    for baseline in tiers.turns((0.0, start[0, 0], start), list(WAYS).index(name), 3):
         looked_at(name, X, baseline)
 
 
