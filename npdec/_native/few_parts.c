@@ -258,13 +258,14 @@ copy_over(const Array *to, const Array *from)
 }
 
 /* Whether one tensor can take the elements of another one, which was just made: both lie by rows, nobody else looks at
- * the parts of the first, and their labels are one. */
+ * the parts of the first, and their labels are one. Of inference tensors torch says that they are not to be written. */
 static int
 can_take(const Parts *x, const Parts *made)
 {
     PyObject *views = PyObject_GetAttr(x->of, names.views);
     Py_XDECREF(views);
-    return views == Py_None && x->labels == made->labels && are_alike(&x->value_at, &made->value_at)
+    return views == Py_None && !is_true_by(x->value, words.is_inference) && !is_true_by(x->residual, words.is_inference)
+        && !is_true_by(x->components, words.is_inference) && x->labels == made->labels && are_alike(&x->value_at, &made->value_at)
         && is_of_one_dtype(&x->value_at, &made->value_at) && is_open(x) && is_open(made)
         && is_by_rows(&x->value_at) && is_by_rows(&x->residual_at) && is_by_rows(&x->components_at)
         && is_by_rows(&made->value_at) && is_by_rows(&made->residual_at) && is_by_rows(&made->components_at)
