@@ -24,8 +24,8 @@ arithmetic(void)
     return &found;
 }
 
-/* Whether a function of the elements gives torch's memory by rows: its strides are those of a new tensor, of axes of one
- * element too, or there are no such axes, and its elements lie in this order, perhaps with others in between. */
+/* Whether a function of the elements gives memory by rows: its strides are those of a new tensor, of axes of one element
+ * too, or there are no such axes, and its elements lie in this order, perhaps with others in between. */
 static int
 lies_on_host(const Array *at)
 {
@@ -264,8 +264,9 @@ can_take(const Parts *x, const Parts *made)
 {
     PyObject *views = PyObject_GetAttr(x->of, names.views);
     Py_XDECREF(views);
-    return views == Py_None && !is_true_by(x->value, words.is_inference) && !is_true_by(x->residual, words.is_inference)
-        && !is_true_by(x->components, words.is_inference) && x->labels == made->labels && are_alike(&x->value_at, &made->value_at)
+    int is_inference = is_true_by(x->value, words.is_inference) || is_true_by(x->residual, words.is_inference)
+                    || is_true_by(x->components, words.is_inference);
+    return views == Py_None && !is_inference && x->labels == made->labels && are_alike(&x->value_at, &made->value_at)
         && is_of_one_dtype(&x->value_at, &made->value_at) && is_open(x) && is_open(made)
         && is_by_rows(&x->value_at) && is_by_rows(&x->residual_at) && is_by_rows(&x->components_at)
         && is_by_rows(&made->value_at) && is_by_rows(&made->residual_at) && is_by_rows(&made->components_at)
