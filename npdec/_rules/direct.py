@@ -62,17 +62,22 @@ def install() -> None:
             else:
                 method = _operator(own, function) if name in _OF_TWO else _method(own, function)
             method.__name__, method.__qualname__ = name, f"{DecomposedTensor.__qualname__}.{name}"
-            method.__doc__ = f"`torch.Tensor.{name}`, which see, of a decomposed tensor.\n\n:meta private:"
+            method.__doc__ = _text(name)
             in_c = calls is not None and row.short is not of_the_value
             setattr(DecomposedTensor, name, calls.Method(method, function, own) if in_c else method)
             direct.add(name)
     for name in _TRANSPOSES:
         own = getattr(torch.Tensor, name).__get__
         method = _method(own, own)
-        setattr(DecomposedTensor, name, property(method if calls is None else calls.Method(method, own, own)))
+        getter = method if calls is None else calls.Method(method, own, own)
+        setattr(DecomposedTensor, name, property(getter, doc=_text(name)))
         direct.add(name)
     if calls is not None:
         _attach()
+
+
+def _text(name: str) -> str:
+    return f"`torch.Tensor.{name}`, which see, of a decomposed tensor.\n\n:meta private:"
 
 
 def _answered(func: Function, args: Sequence[Any]) -> Any:
