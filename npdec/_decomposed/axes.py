@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-__all__ = ["axes_named", "axes_of_heads", "axes_of_shape", "lead", "narrowed", "once", "row_by_row"]
+__all__ = ["axes_named", "axes_of", "axes_of_heads", "axes_of_shape", "lead", "narrowed", "once", "row_by_row"]
 
 
 def lead(components: torch.Tensor, ndim: int) -> torch.Tensor:
@@ -39,6 +39,17 @@ def row_by_row(function: Callable[[torch.Tensor], torch.Tensor], residual: torch
     row = narrowed(residual, axes)
     made = function(row)
     return made if row is residual else made.expand(*residual.shape[:axes], *made.shape[axes:])
+
+
+def axes_of(dim: Any, ndim: int) -> tuple[int, ...] | None:
+    """The axes that a dim names, in order; None of what names none of some, or one twice."""
+    dims = (dim,) if type(dim) is int else dim
+    if type(dims) not in (tuple, list) or not dims:
+        return None
+    if not all(type(axis) is int and -ndim <= axis < ndim for axis in dims):
+        return None
+    axes = tuple(sorted({axis % ndim for axis in dims}))
+    return axes if len(axes) == len(dims) else None
 
 
 # -- the axes along which a function looks, by its arguments -----------------------------------------------------------

@@ -12,6 +12,7 @@ from typing import Any
 import torch
 
 from npdec._decomposed import size_limits
+from npdec._decomposed.axes import axes_of
 from npdec._decomposed.settings import current as settings
 from npdec._decomposed.size_limits import HANDFUL
 from npdec._decomposed.tensor import DecomposedTensor, merged, placed
@@ -28,7 +29,7 @@ from npdec._law.ordinary import (
 )
 from npdec._law.ordinary_choices import comparison
 from npdec._law.ordinary_numbers import sum_of_two
-from npdec._law.ordinary_rows import axes_of, rows_along
+from npdec._law.ordinary_rows import rows_along
 from npdec._law.ordinary_steps import condition_of
 
 __all__ = ["finiteness", "folded", "how_many", "logic", "negation", "replaced"]

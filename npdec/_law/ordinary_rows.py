@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 
+from npdec._decomposed.axes import axes_of
 from npdec._decomposed.settings import current as settings
 from npdec._decomposed.size_limits import HANDFUL
 from npdec._decomposed.size_warnings import STEEP
@@ -19,7 +20,7 @@ from npdec._law.ordinary import built, carries_graph, is_ordinary
 from npdec._law.quadrature_nodes import gauss_legendre
 
 __all__ = [
-    "axes_of", "is_complete", "made_of_rows", "rows_along", "rows_of_few", "soft_shares", "unit_vectors",
+    "is_complete", "made_of_rows", "rows_along", "rows_of_few", "soft_shares", "unit_vectors",
 ]  # fmt: skip
 
 Numbers = Sequence[float]
@@ -33,17 +34,6 @@ _EPS = {dtype: torch.finfo(dtype).eps for dtype in (torch.float32, torch.float64
 _NODES = ((0.5, 6), (1.5, 8), (5.0, 16))
 _NEAR = 64.0
 _MOST = 48  # elements of all rows
-
-
-def axes_of(dim: Any, ndim: int) -> tuple[int, ...] | None:
-    """The axes that a dim names, in order; None of what names none of some, or one twice."""
-    dims = (dim,) if type(dim) is int else dim
-    if type(dims) not in (tuple, list) or not dims:
-        return None
-    if not all(type(axis) is int and -ndim <= axis < ndim for axis in dims):
-        return None
-    axes = tuple(sorted({axis % ndim for axis in dims}))
-    return axes if len(axes) == len(dims) else None
 
 
 def is_complete(means: Numbers, x: Numbers, r: Numbers, change: float, size: float, dtype: torch.dtype) -> bool:
@@ -125,6 +115,9 @@ def unit_vectors(func: Function, x: Any, p: Any = 2.0, dim: Any = 1, eps: Any = 
     ends = None if axes is None or x.components.numel() > FEW else rows_of_few(x, axes)
     if axes is None or ends is None:
         return NotImplemented
+    of_columns = x.value.ndim == 2 and axes == (0,)
+    if not of_columns and x.value.ndim > 1 and axes != (x.value.ndim - 1,):
+        return NotImplemented
     columns = rows_along(x.components, axes, 1).permute(1, 0, 2).tolist()
     made = []
     for row, start, given in zip(*ends, columns, strict=True):
@@ -136,10 +129,8 @@ def unit_vectors(func: Function, x: Any, p: Any = 2.0, dim: Any = 1, eps: Any = 
     count, size = len(ends[0]), len(ends[0][0])
     flat = vector([n for row in zip(*made, strict=True) for part in row for n in part], value.dtype)
     components = flat.reshape(len(x.labels), count, size)
-    if x.value.ndim == 2 and axes == (0,):
+    if of_columns:
         components = components.mT.contiguous()
-    elif x.value.ndim > 1 and axes != (x.value.ndim - 1,):
-        return NotImplemented
     return built(value, residual, components.reshape(x.components.shape), x.labels)
 
 

@@ -10,13 +10,14 @@ from typing import Any
 
 import torch
 
+from npdec._decomposed.axes import axes_of
 from npdec._decomposed.choices import is_watched, places_beside
 from npdec._decomposed.settings import current as settings
 from npdec._decomposed.size_limits import HANDFUL
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._law.of_few import listed, vector
 from npdec._law.ordinary import Form, built, carries_graph, is_ordinary, number_in, number_of
-from npdec._law.ordinary_rows import axes_of, is_complete, made_of_rows, soft_shares
+from npdec._law.ordinary_rows import is_complete, made_of_rows, soft_shares
 from npdec._law.quadrature_nodes import gauss_legendre
 from npdec._torch.tracing import name_of
 

@@ -7,24 +7,19 @@ from typing import Any
 
 import torch
 
-from npdec._decomposed.axes import narrowed
+from npdec._decomposed.axes import axes_of, narrowed
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._law.ordinary_reverse import on_graph_of
 
-__all__ = ["axes_of", "gradient_along", "summed"]
+__all__ = ["axes_or_all", "gradient_along", "summed"]
 
 _ALONE = 2**20  # elements, up to which one thread is enough
 
 
-def axes_of(dim: Any, ndim: int) -> list[int] | None:
+def axes_or_all(dim: Any, ndim: int) -> Sequence[int] | None:
     """The axes that are named, in order; all, where none is."""
-    given: Any = [dim] if type(dim) is int else dim
-    if dim is None or (type(dim) in (tuple, list) and not dim):
-        given = range(ndim)
-    if type(given) not in (tuple, list, range) or not all(type(a) is int and -ndim <= a < ndim for a in given):
-        return None
-    found = sorted(a % ndim for a in given)
-    return found if found and len(set(found)) == len(found) else None
+    named = dim is not None and (type(dim) not in (tuple, list) or len(dim) > 0)
+    return axes_of(dim if named else tuple(range(ndim)), ndim)
 
 
 def gradient_along(

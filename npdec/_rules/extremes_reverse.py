@@ -14,7 +14,7 @@ from npdec._decomposed.choices import is_watched
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._law.ordinary_reverse import is_ordinary, on_graph_of
 from npdec._law.reverse_forms import on_graph_with
-from npdec._law.reverse_rows import axes_of, gradient_along, summed
+from npdec._law.reverse_rows import axes_or_all, gradient_along, summed
 from npdec._native import calls
 from npdec._torch.tracing import name_of
 
@@ -39,7 +39,7 @@ def along(sign: int, func: Function, args: Sequence[Any], options: Options = Non
     if type(x) is not DecomposedTensor or not is_ordinary(x) or not x.value.ndim:
         return NotImplemented
     dim = named.get("dim", ())
-    axes = axes_of(dim, x.value.ndim)
+    axes = axes_or_all(dim, x.value.ndim)
     shares = None if axes is None else _shares(x, axes, sign)
     if axes is None or shares is None:
         return NotImplemented
@@ -56,7 +56,7 @@ def with_places(sign: int, func: Function, args: Sequence[Any], options: Options
     x, dim, keepdim = named.get("input"), named["dim"], named.get("keepdim", False)
     if type(dim) is not int or type(x) is not DecomposedTensor or not is_ordinary(x) or not x.value.ndim:
         return NotImplemented
-    axes = axes_of(dim, x.value.ndim)
+    axes = axes_or_all(dim, x.value.ndim)
     shares = None if axes is None or is_watched() else _shares(x, axes, sign)
     if axes is None or shares is None:
         return NotImplemented

@@ -15,7 +15,7 @@ from npdec._decomposed.broadcast_residuals import materialised_residual
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._law.ordinary_reverse import derived, is_ordinary, on_graph_of
 from npdec._law.reverse_forms import on_graph_with, single
-from npdec._law.reverse_rows import axes_of, gradient_along, summed
+from npdec._law.reverse_rows import axes_or_all, gradient_along, summed
 from npdec._native import calls
 from npdec._rules.normalisation_at_once import Rows, back_through
 
@@ -31,7 +31,7 @@ def length(func: Function, args: Sequence[Any], options: Options = None) -> Any:
     x, order, keepdim = named.get("x"), named.get("ord", 2), named.get("keepdim", False)
     if type(x) is not DecomposedTensor or not is_ordinary(x) or not x.value.ndim or named.get("dtype") is not None:
         return NotImplemented
-    axes = axes_of(named.get("dim"), x.value.ndim)
+    axes = axes_or_all(named.get("dim"), x.value.ndim)
     if axes is None or type(order) not in (int, float) or order != 2:
         return NotImplemented
     return _of_lengths(x, axes, keepdim, False, 1.0, lambda t: func(t, order, named.get("dim"), keepdim))
@@ -62,7 +62,7 @@ def spread(root: bool, func: Function, args: Sequence[Any], options: Options = N
     freedom: Any = named.get("correction")
     freedom = int(named.get("unbiased", True)) if freedom is None else freedom
     dim, keepdim = named.get("dim"), named.get("keepdim", False)
-    axes = axes_of(dim, x.value.ndim)
+    axes = axes_or_all(dim, x.value.ndim)
     if axes is None or type(freedom) is not int or named.keys() - {"dim", "unbiased", "keepdim", "correction"}:
         return NotImplemented
     left = math.prod([x.value.shape[a] for a in axes]) - freedom
