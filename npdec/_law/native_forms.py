@@ -13,8 +13,15 @@ __all__ = ["in_c"]
 
 Form = TypeVar("Form", bound=Callable[..., Any])
 
-# What `npdec/_native/decomposed.h` calls FRESH, SUBTRACTS, SUBTRACTS_FROM and INDEXES.
-_BITS = {Trait.FRESH: 1, Trait.SUBTRACT: 2, Trait.SUBTRACT_FROM: 4, Trait.INDEX: 8}
+# What `npdec/_native/decomposed.h` calls FRESH, SUBTRACTS, SUBTRACTS_FROM, INDEXES, PIECEWISE and COARSE.
+_BITS = {
+    Trait.FRESH: 1,
+    Trait.SUBTRACT: 2,
+    Trait.SUBTRACT_FROM: 4,
+    Trait.INDEX: 8,
+    Trait.PIECEWISE_LINEAR: 16,
+    Trait.COARSE: 32,
+}
 # The rules for one more leading axis that are known there; others are called.
 _KINDS = {
     batching_rules.indexed: "of a key",

@@ -23,15 +23,15 @@ from npdec._law.all_components import need_all
 from npdec._law.close_of_few import Close
 
 __all__ = [
-    "CLOSED", "FEW", "POLYNOMIALS", "RANGE", "ROUNDINGS", "all_listed", "larger_of_few", "larger_of_two", "listed",
-    "multiplier", "multipliers", "polynomial_slope", "power_of_few", "repeated", "shares_of_few", "slope_of_number",
-    "slopes_of_few", "tensor_of", "vector",
+    "CLOSED", "FEW", "LONGEST", "POLYNOMIALS", "RANGE", "ROUNDINGS", "all_listed", "larger_of_few", "larger_of_two",
+    "listed", "multiplier", "multipliers", "polynomial_slope", "power_of_few", "repeated", "shares_of_few",
+    "slope_of_number", "slopes_of_few", "tensor_of", "vector",
 ]  # fmt: skip
 
 Numbers = Sequence[float]
 FEW = 64  # components of all elements that Python goes through sooner than torch
 ROUNDINGS = 32  # between a step and the sum of its components (npdec._law.jumps)
-_LONGEST = 2.0**40  # steps up to which the pieces of a piecewise linear function are looked at here
+LONGEST = 2.0**40  # steps up to which the pieces of a piecewise linear function are looked at here
 POLYNOMIALS = (2, 3, 4)  # exponents of powers whose slopes are polynomials
 _CPU = torch.device("cpu")
 _CODES = {torch.float64: "d", torch.float32: "f"}
@@ -156,7 +156,7 @@ def _slopes(
                 slope = form(step, fx, fr)
                 known = least < slope < math.inf
             elif traits & Trait.PIECEWISE_LINEAR and step:
-                known = -_LONGEST < step < _LONGEST and -most <= slope <= most
+                known = -LONGEST < step < LONGEST and -most <= slope <= most
             elif step and tiny + fx * fr <= kept * difference * difference:
                 coarse = traits & Trait.COARSE and not x * r <= kept * step * step
                 known = not coarse and least <= abs(slope) <= most

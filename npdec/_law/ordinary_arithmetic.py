@@ -31,12 +31,12 @@ from npdec._law.ordinary import (
 from npdec._law.ordinary_numbers import constant_beside, is_finite, numbers_in_two, on_host, sum_of_two
 from npdec._law.ordinary_pairs import Pair, midpoint, pair_of
 
-__all__ = ["added", "product", "quotient"]
+__all__ = ["EVEN", "added", "product", "quotient"]
 
 Function = Callable[..., Any]
 _CPU = torch.device("cpu")
 _NUMBERS = (float, int)
-_EVEN = {dtype: half_of_digits(dtype) - 3 for dtype in (torch.float32, torch.float64)}  # as in `_is_even`
+EVEN = {dtype: half_of_digits(dtype) - 3 for dtype in (torch.float32, torch.float64)}  # as in `_is_even`
 
 
 def _is_tame(factor: Any) -> bool:
@@ -212,7 +212,7 @@ def quotient(func: Function, args: Sequence[Any]) -> Any:
             (a, r, _), (b, t, _) = numbers
             at, over, steep = (a + r) / 2, (1 / b + 1 / t) / 2, 1 / b / t
             moderate = abs(at) <= STEEP and abs(over) <= STEEP and abs(steep) <= STEEP
-            if moderate and 4 * over * over <= _EVEN[x.value.dtype] * abs(steep):
+            if moderate and 4 * over * over <= EVEN[x.value.dtype] * abs(steep):
                 value = on_host(a / b, func, x.value, other.value)
                 residual = on_host(r / t, func, x.residual, other.residual)
                 return sum_of_two(value, residual, x, other, numbers, over, -at * steep, finite=True)
@@ -256,7 +256,7 @@ def _is_even(pair: Pair, before: torch.Tensor, inverse: torch.Tensor, steepness:
     if not (size <= STEEP and -STEEP <= least and most <= STEEP):
         return False
     least = max(least, -most)  # the least magnitude, or less than zero
-    return 4 * size * size <= _EVEN[steepness.dtype] * least or keeps_digits(pair.values[1], before)
+    return 4 * size * size <= EVEN[steepness.dtype] * least or keeps_digits(pair.values[1], before)
 
 
 def _finite(pair: Pair, func: Function, components: torch.Tensor) -> Any:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 from npdec._decomposed.registry import Trait
+from npdec._impl import slopes_impl
 from npdec._impl.quotients_impl import in_both_orders
 from npdec._law import ordinary, ordinary_arithmetic, ordinary_linear, ordinary_pairs, ordinary_steps
+from npdec._law.native_forms import in_c
 
 __all__ = ["form_of", "takes_options"]
 
 
 Function = Callable[..., Any]
+_IN_C = {None: "pointwise", slopes_impl.sigmoid: "sigmoid", slopes_impl.tanh: "tanh"}  # closed forms of slopes
 
 
 def form_of(
@@ -43,11 +46,22 @@ def form_of(
     if traits & Trait.LAYER:
         return ordinary_pairs.layer
     if tags == {"Pointwise"}:
-        beside = partial(ordinary.pointwise, slope, traits, places)
+        beside = _by_slopes(slope, traits, places)
         return beside if mean is None and rates is None else ordinary_pairs.by_means(mean, rates, beside)
     if tags == {"Stepwise"}:
         return partial(ordinary_steps.stepwise, places, mean or in_both_orders)
     return None
+
+
+def _by_slopes(slope: Function | None, traits: int, places: frozenset[int]) -> ordinary.Form:
+    """That of a pointwise function of one; of a few elements, of the first argument, C may know the slopes."""
+
+    def form(func: Function, args: Sequence[Any], options: dict[str, Any] | None = None) -> Any:
+        return ordinary.pointwise(slope, traits, places, func, args, options)
+
+    if 0 in places and slope in _IN_C and not traits & Trait.POWER:
+        return in_c(_IN_C[slope], traits)(form)
+    return form
 
 
 def takes_options(form: Any) -> bool:

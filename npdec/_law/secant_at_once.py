@@ -76,7 +76,11 @@ def finished(
         chosen = torch.empty(marked, dtype=torch.int64)
         if not calls.places_of_nan(slope, chosen):
             return None
-        sizes = _put_doubles(f, function, x, r, chosen, slope) if not pieces else None
+        close = None if pieces or coarse else close_of(function)
+        if close is not None:
+            sizes = calls.close_slopes(close, x, r, fx, fr, chosen, slope)
+        else:
+            sizes = _put_doubles(f, function, x, r, chosen, slope) if not pieces else None
         if sizes is None:
             flat, near = slope.view(-1), elements(x, chosen)
             at = functools.partial(derivative, f)
@@ -105,7 +109,7 @@ def _put_doubles(
 ) -> tuple[float, float] | None:
     """Put the slopes between close numbers in single precision, by the difference in double precision, and give the
     largest and the least of their magnitudes; None where that has lost too many digits, or is not known."""
-    if slope.dtype is not torch.float32 or not is_of_torch(function) or close_of(function) is not None:
+    if slope.dtype is not torch.float32 or not is_of_torch(function):
         return None
     ends = torch.empty((2, len(chosen)), dtype=torch.float64)
     if not calls.ends_at(x, r, chosen, ends):

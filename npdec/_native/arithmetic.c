@@ -124,7 +124,13 @@ sum_of_two(const Form *form, PyObject *func, PyObject *const *args)
     }
     let_parts_go(&y);
     let_parts_go(&x);
-    return made;
+    return made != NULL || PyErr_Occurred() ? made : few_sum_of_two(args, form->traits);
+}
+
+static int
+are_two(PyObject *const *args, Py_ssize_t count)
+{
+    return count == 2 && Py_IS_TYPE(args[0], given.type) && Py_IS_TYPE(args[1], given.type);
 }
 
 PyObject *
@@ -134,7 +140,7 @@ added(const Form *form, PyObject *func, PyObject *const *args, Py_ssize_t count)
     PyObject *found = reversed_added(func, args, count);
     if (found != NULL || PyErr_Occurred())
         return found;
-    if (count == 2 && Py_IS_TYPE(args[0], given.type) && Py_IS_TYPE(args[1], given.type))
+    if (are_two(args, count))
         return sum_of_two(form, func, args);
     if (!is_beside(args, count, &call))
         return NULL;
@@ -159,9 +165,11 @@ PyObject *
 scaled(const Form *form, PyObject *func, PyObject *const *args, Py_ssize_t count)
 {
     Beside call;
+    PyObject *made = are_two(args, count) ? few_product_of_two(args) : NULL;
+    if (made != NULL || PyErr_Occurred())
+        return made;
     if (!is_beside(args, count, &call))
         return reversed_scaled(func, args, count, 0);
-    PyObject *made = NULL;
     if (call.has_number || is_moderate(call.constant, &call.at)) {
         made = call.has_number ? few_scaled(&call.x, call.number, 0)
              : are_alike(&call.at, &call.x.value_at) ? few_times(&call.x, call.constant, &call.at) : NULL;
@@ -177,9 +185,12 @@ PyObject *
 divided(const Form *form, PyObject *func, PyObject *const *args, Py_ssize_t count)
 {
     Beside call;
+    PyObject *made = are_two(args, count) ? few_quotient_of_two(args)
+                   : count == 2 && Py_IS_TYPE(args[1], given.type) ? few_over(func, args[0], args[1]) : NULL;
+    if (made != NULL || PyErr_Occurred())
+        return made;
     if (count != 2 || !Py_IS_TYPE(args[0], given.type) || !is_beside(args, count, &call))
         return reversed_scaled(func, args, count, 1);
-    PyObject *made = NULL;
     if (call.has_number ? fabs(call.number) >= 1 / given.steep : is_no_small_divisor(&call.at)) {
         made = call.has_number ? few_scaled(&call.x, call.number, 1) : NULL;
         if (made == NULL && !PyErr_Occurred() && !call.is_number)

@@ -10,6 +10,9 @@ struct names names;
 struct given given;
 static PyObject *watched, *checked, *graph_wanted; /* variables of contexts */
 static PyObject *follows_forward, *is_asked;
+static struct {
+    PyObject *as_square, *wider, *square; /* a function, and kinds of origins */
+} origins;
 PyObject *usual_attributes;
 
 #define MOST_LOOKED_AT 1024 /* elements of a factor: of more, torch tells sooner whether they are moderate */
@@ -123,6 +126,46 @@ is_usual(PyObject *attributes, PyObject *name, PyObject *usual)
     return found == usual || (found == NULL && usual == Py_None && !PyErr_Occurred());
 }
 
+/* What is known of ordinary tensors is that they are the same in a wider dtype, or a square, or nothing. */
+static int
+is_ordinary_origin(PyObject *origin)
+{
+    if (origin == NULL || origin == Py_None)
+        return 1;
+    PyObject *kind = PyTuple_Check(origin) && PyTuple_GET_SIZE(origin) > 0 ? PyTuple_GET_ITEM(origin, 0) : NULL;
+    return kind != NULL && (kind == origins.wider || kind == origins.square);
+}
+
+int
+has_origin(PyObject *tensor)
+{
+    PyObject *its = Py_IS_TYPE(tensor, given.type) ? PyObject_GenericGetDict(tensor, NULL) : NULL;
+    PyObject *origin = its == NULL ? NULL : PyDict_GetItemWithError(its, names.origin);
+    Py_XDECREF(its);
+    return (origin != NULL && origin != Py_None) || PyErr_Occurred() != NULL;
+}
+
+PyObject *
+as_square(PyObject *made, PyObject *x)
+{
+    PyObject *found = PyObject_CallFunctionObjArgs(origins.as_square, made, x, NULL);
+    Py_DECREF(made);
+    return found;
+}
+
+/* attach_origins(what makes a tensor remember that it is the square of another one, wider, square) */
+PyObject *
+attach_origins(PyObject *module, PyObject *args)
+{
+    PyObject *remember, *wider, *square;
+    if (!PyArg_ParseTuple(args, "OUU:attach_origins", &remember, &wider, &square))
+        return NULL;
+    Py_XSETREF(origins.as_square, Py_NewRef(remember));
+    Py_XSETREF(origins.wider, Py_NewRef(wider));
+    Py_XSETREF(origins.square, Py_NewRef(square));
+    Py_RETURN_NONE;
+}
+
 static PyObject *
 held(PyObject *attributes, PyObject *name)
 {
@@ -201,7 +244,7 @@ parts_of_any(PyObject *tensor, Parts *parts, int or_bools)
 {
     PyObject *its = Py_IS_TYPE(tensor, given.type) ? PyObject_GenericGetDict(tensor, NULL) : NULL;
     if (its == NULL || !is_usual(its, names.reverse, Py_False) || !is_usual(its, names.kept, Py_None)
-        || !is_usual(its, names.origin, Py_None)) {
+        || !is_ordinary_origin(PyDict_GetItemWithError(its, names.origin)) || PyErr_Occurred()) {
         Py_XDECREF(its);
         return left_to_python(), 0;
     }
@@ -301,16 +344,16 @@ attach_decomposed(PyObject *module, PyObject *args)
         {&names.clone, "clone"}, {&names.reshape, "reshape"}, {&names.permute, "permute"},
         {&names.contiguous, "contiguous"}, {&names.mT, "mT"}, {&names.view, "view"},
         {&names.writes, "writes"}};
-    PyObject *variables[3], *told[2], *member, *limit, *functions[10];
-    PyObject **const kept[10] = {&given.link, &given.rows_of, &given.is_moderate, &given.residual_of, &given.narrowed,
+    PyObject *variables[3], *told[2], *member, *limit, *functions[11];
+    PyObject **const kept[11] = {&given.link, &given.rows_of, &given.is_moderate, &given.residual_of, &given.narrowed,
                                 &given.matmul, &given.plan, &given.of_no_class,
-                                &given.part, &given.enable_grad};
-    if (!PyArg_ParseTuple(args, "O!O!O!OO(OOO)(OO)ndO(OOOOOOOOOO):attach_decomposed", &PyType_Type, &given.type,
+                                &given.part, &given.enable_grad, &given.merged};
+    if (!PyArg_ParseTuple(args, "O!O!O!OO(OOO)(OO)nd(dd)O(OOOOOOOOOOO):attach_decomposed", &PyType_Type, &given.type,
                           &PyType_Type, &given.parameter, &PyDict_Type, &given.rows, &member, &limit, &variables[0],
                           &variables[1], &variables[2], &told[0], &told[1], &given.many, &given.steep,
-                          &given.negatives, &functions[0], &functions[1], &functions[2], &functions[3], &functions[4],
-                          &functions[5], &functions[6], &functions[7], &functions[8],
-                          &functions[9]))
+                          &given.even[0], &given.even[1], &given.negatives, &functions[0], &functions[1], &functions[2],
+                          &functions[3], &functions[4], &functions[5], &functions[6], &functions[7], &functions[8],
+                          &functions[9], &functions[10]))
         return NULL;
     given.of_short = offset_of(member);
     given.of_limit = given.of_short < 0 ? -1 : offset_of(limit);
@@ -324,7 +367,7 @@ attach_decomposed(PyObject *module, PyObject *args)
                              names.reverse, Py_False, names.discrete, Py_False, names.origin, Py_None));
     if (usual_attributes == NULL)
         return NULL;
-    for (int i = 0; i < 10; i++)
+    for (int i = 0; i < 11; i++)
         *kept[i] = Py_NewRef(functions[i]);
     watched = Py_NewRef(variables[0]);
     checked = Py_NewRef(variables[1]);

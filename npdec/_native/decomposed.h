@@ -18,10 +18,11 @@ extern struct given {
     PyObject *rows, *not_implemented;         /* {function of torch: what is known of it} */
     Py_ssize_t of_short, of_limit;            /* where a row has its form, and a list of views its limit */
     Py_ssize_t many;                          /* so many components are no few */
+    double even[2];                           /* of single and double precision: how even the ends of a divisor are */
     double steep;                             /* factors up to this size are moderate */
     PyObject *negatives;                      /* the set of functions that are the negative */
     PyObject *link, *rows_of, *is_moderate, *residual_of, *narrowed, *matmul, *plan, *of_no_class, *part, *enable_grad,
-        *empty_like, *link_lazily;                        /* functions */
+        *merged, *empty_like, *link_lazily;                        /* functions */
 } given;
 
 extern PyObject *usual_attributes;            /* of an ordinary tensor, with None for its parts */
@@ -36,6 +37,7 @@ typedef struct {
 int parts_of(PyObject *tensor, Parts *parts); /* 0, without an error, where it is no ordinary one: nothing is held */
 int parts_of_any(PyObject *tensor, Parts *parts, int or_bools); /* the same; if told so, of a condition as well */
 void let_parts_go(Parts *parts);
+int has_origin(PyObject *tensor);             /* whether it is known to be something of another one; 1 for an error */
 int is_followed_by_torch(void);               /* a mode, or a trace, is told of all calls: those are to be Python's */
 int is_observed(void);                        /* that, or somebody looks on, or a context changes the law */
 int is_plain(PyObject *tensor, const Parts *beside, Array *at); /* a tensor or parameter of the dtype of another one */
@@ -73,7 +75,9 @@ struct form {
     const Form *inner;                        /* of one that watches: the form that it hands on to, or NULL */
 };
 #define MOST_GIVEN 8 /* arguments of a function */
-enum { FRESH = 1, SUBTRACTS = 2, SUBTRACTS_FROM = 4, INDEXES = 8 };
+#define HANDFUL 16   /* elements of a value, or components: `npdec._decomposed.size_limits` */
+#define FEW_COMPONENTS 1024/* elements of components */
+enum { FRESH = 1, SUBTRACTS = 2, SUBTRACTS_FROM = 4, INDEXES = 8, PIECEWISE = 16, COARSE = 32 };
 enum { BY_RULE, OF_AXES, OF_KEY, RESHAPED, SQUEEZED, UNSQUEEZED, PERMUTED, SWAPPED, REDUCED };
 
 /* leading_axes.c */
@@ -94,9 +98,33 @@ PyObject *few_scaled(const Parts *x, double number, int is_divided);
 PyObject *few_beside(const Parts *x, PyObject *tensor, const Array *other, int traits);
 PyObject *few_times(const Parts *x, PyObject *tensor, const Array *other);
 PyObject *few_sum(const Parts *x, const Parts *y, int traits);
+int few_is_open(const Parts *x);
+double few_element_of(const Array *at, Py_ssize_t i); /* by its place in row-major order; of a number the only one */
+PyObject *few_tensor_of(const double *numbers, const Array *like, Py_ssize_t count);
+enum { FEW_SUM, FEW_DIFFERENCE, FEW_PRODUCT, FEW_QUOTIENT };
+PyObject *few_operation(int which, const Array *like, const Array *a, const Array *b);
 
-/* linear.c, arithmetic.c, matrices.c */
-Answer each, of_one, cloned, contiguous, detached, joined, unless_same, unless_known;
+/* few_pairs.c: the same of two, of one shape or a number and an array, and of a constant over one */
+PyObject *few_sum_of_two(PyObject *const *args, int traits);
+PyObject *few_product_of_two(PyObject *const *args);
+PyObject *few_quotient_of_two(PyObject *const *args);
+PyObject *few_over(PyObject *func, PyObject *constant, PyObject *tensor);
+
+/* Whether nobody differentiates the parts of x, forwards or back, or follows what is made of them; forms are asked
+ * where `is_observed` has seen to the rest. */
+int are_plain_numbers(const Parts *x);
+
+/* few_slopes.c */
+int is_usual_rule(void);                      /* whether no context changes the rule of pointwise functions */
+/* The components, each multiplied with the slope of its element. Of an array the slopes are numbers of its dtype, as
+ * torch would multiply with; those of a number are Python's. */
+PyObject *few_multiplied(const Parts *x, const double *slopes, Py_ssize_t size);
+
+/* few_slopes.c, linear.c, arithmetic.c, matrices.c */
+Answer pointwise, sigmoid, hyperbolic, power;
+int is_by_slopes(const Form *form);           /* one of the first three */
+PyObject *as_square(PyObject *made, PyObject *x); /* a tensor that is told that it is the square of x */
+Answer each, of_one, cloned, contiguous, detached, joined, or_square, unless_known;
 Answer added, scaled, divided;
 Answer matmul, layer;
 

@@ -3,8 +3,6 @@
 #include "decomposed.h"
 #include "lazy.h"
 
-#define HANDFUL 16 /* components: `npdec._decomposed.size_limits` */
-
 /* Whether tensors that are made here are as torch makes them, and no mode is to be told. (What is transformed, or
  * observed, comes here no more: `npdec._law.ordinary`.) */
 static int

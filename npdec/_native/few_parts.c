@@ -3,8 +3,6 @@
 #include "decomposed.h"
 #include "lazy.h"
 
-#define FEW 1024 /* elements of components */
-
 typedef struct {
     const Loops *add, *subtract, *multiply, *divide, *negative, *positive;
 } Arithmetic;
@@ -38,9 +36,7 @@ lies_on_host(const Array *at)
     return expected > 0 && (is_new || is_in_order) && is_on_host(at); /* nothing has no memory */
 }
 
-/* Whether nobody differentiates the parts of x, forwards or back, or follows what is made of them; forms are asked
- * where `is_observed` has seen to the rest. */
-static int
+int
 are_plain_numbers(const Parts *x)
 {
     return is_readable(x->value) && is_readable(x->residual) && is_readable(x->components)
@@ -48,11 +44,36 @@ are_plain_numbers(const Parts *x)
 }
 
 /* Whether what is computed of x here is what torch would give: of plain numbers that nobody differentiates. */
-static int
-is_open(const Parts *x)
+int
+few_is_open(const Parts *x)
 {
-    return elements_in(&x->components_at) <= FEW && lies_on_host(&x->value_at) && lies_on_host(&x->residual_at)
-        && lies_on_host(&x->components_at) && are_plain_numbers(x);
+    return elements_in(&x->components_at) <= FEW_COMPONENTS && lies_on_host(&x->value_at)
+        && lies_on_host(&x->residual_at) && lies_on_host(&x->components_at) && are_plain_numbers(x);
+}
+
+double
+few_element_of(const Array *at, Py_ssize_t i)
+{
+    Py_ssize_t place = 0;
+    if (at->rank == 1)
+        place = i * at->strides[0];
+    else
+        for (int axis = at->rank; axis-- > 0; i /= at->shape[axis])
+            place += i % at->shape[axis] * at->strides[axis];
+    return at->bits == 64 ? ((double *)at->elements)[place] : ((float *)at->elements)[place];
+}
+
+PyObject *
+few_tensor_of(const double *numbers, const Array *like, Py_ssize_t count)
+{
+    char *memory;
+    PyObject *tensor = tensor_by_rows(like->bits == 64 ? FLOAT64 : FLOAT32, like, count, &memory);
+    for (Py_ssize_t i = 0; tensor != NULL && i < count; i++)
+        if (like->bits == 64)
+            ((double *)memory)[i] = numbers[i];
+        else
+            ((float *)memory)[i] = (float)numbers[i];
+    return tensor;
 }
 
 /* What a loop reads: an array of fewer axes is repeated along the others, and a number along all of them. */
@@ -129,6 +150,14 @@ of_arrays(const Loops *loops, const Array *a, const Array *b)
     return computed(loops, a, operand(a), operand(b));
 }
 
+PyObject *
+few_operation(int which, const Array *like, const Array *a, const Array *b)
+{
+    const Arithmetic *its = arithmetic();
+    const Loops *const loops[] = {its->add, its->subtract, its->multiply, its->divide};
+    return computed(loops[which], like, operand(a), operand(b));
+}
+
 static PyObject *
 of_number(const Loops *loops, const Array *a, double number, int is_first)
 {
@@ -150,7 +179,7 @@ copied(const Array *array)
 PyObject *
 few_negative(const Parts *x)
 {
-    if (!is_open(x))
+    if (!few_is_open(x))
         return NULL;
     const Loops *loops = arithmetic()->negative;
     PyObject *value = of_array(loops, &x->value_at), *residual = of_array(loops, &x->residual_at);
@@ -160,7 +189,7 @@ few_negative(const Parts *x)
 PyObject *
 few_copy_of(const Parts *x)
 {
-    if (!is_open(x))
+    if (!few_is_open(x))
         return NULL;
     PyObject *value = copied(&x->value_at), *residual = copied(&x->residual_at);
     return assembled(value, residual, copied(&x->components_at), x);
@@ -177,7 +206,7 @@ of_term(const Parts *x, int traits)
 PyObject *
 few_moved(const Parts *x, double number, int traits)
 {
-    if (!is_open(x))
+    if (!few_is_open(x))
         return NULL;
     const Loops *loops = traits & (SUBTRACTS | SUBTRACTS_FROM) ? arithmetic()->subtract : arithmetic()->add;
     int is_first = traits & SUBTRACTS_FROM;
@@ -189,7 +218,7 @@ few_moved(const Parts *x, double number, int traits)
 PyObject *
 few_scaled(const Parts *x, double number, int is_divided)
 {
-    if (!is_open(x))
+    if (!few_is_open(x))
         return NULL;
     const Loops *loops = is_divided ? arithmetic()->divide : arithmetic()->multiply;
     PyObject *value = of_number(loops, &x->value_at, number, 0);
@@ -208,7 +237,7 @@ between(const Array *a, const Array *b, int traits)
 PyObject *
 few_beside(const Parts *x, PyObject *tensor, const Array *other, int traits)
 {
-    if (!lies_on_host(other) || !is_readable(tensor) || !is_open(x))
+    if (!lies_on_host(other) || !is_readable(tensor) || !few_is_open(x))
         return NULL;
     PyObject *value = between(&x->value_at, other, traits), *residual = between(&x->residual_at, other, traits);
     return assembled(value, residual, of_term(x, traits), x);
@@ -217,7 +246,7 @@ few_beside(const Parts *x, PyObject *tensor, const Array *other, int traits)
 PyObject *
 few_sum(const Parts *x, const Parts *y, int traits)
 {
-    if (!is_open(x) || !is_open(y))
+    if (!few_is_open(x) || !few_is_open(y))
         return NULL;
     PyObject *value = between(&x->value_at, &y->value_at, traits);
     PyObject *residual = between(&x->residual_at, &y->residual_at, traits);
@@ -227,7 +256,7 @@ few_sum(const Parts *x, const Parts *y, int traits)
 PyObject *
 few_times(const Parts *x, PyObject *tensor, const Array *other)
 {
-    if (!lies_on_host(other) || !is_readable(tensor) || !is_open(x))
+    if (!lies_on_host(other) || !is_readable(tensor) || !few_is_open(x))
         return NULL;
     const Loops *loops = arithmetic()->multiply;
     PyObject *value = of_arrays(loops, &x->value_at, other), *residual = of_arrays(loops, &x->residual_at, other);
@@ -267,7 +296,7 @@ can_take(const Parts *x, const Parts *made)
     int is_inference = is_true_by(x->value, words.is_inference) || is_true_by(x->residual, words.is_inference)
                     || is_true_by(x->components, words.is_inference);
     return views == Py_None && !is_inference && x->labels == made->labels && are_alike(&x->value_at, &made->value_at)
-        && is_of_one_dtype(&x->value_at, &made->value_at) && is_open(x) && is_open(made)
+        && is_of_one_dtype(&x->value_at, &made->value_at) && few_is_open(x) && few_is_open(made)
         && is_by_rows(&x->value_at) && is_by_rows(&x->residual_at) && is_by_rows(&x->components_at)
         && is_by_rows(&made->value_at) && is_by_rows(&made->residual_at) && is_by_rows(&made->components_at)
         && x->value_at.elements != made->value_at.elements;
@@ -282,7 +311,7 @@ few_written_over(PyObject *module, PyObject *const *args, Py_ssize_t count)
     if (count != 2 || is_traced() || is_observed() || !parts_of(args[0], &x))
         return or_none(left_to_python());
     if (parts_of(args[1], &made)) {
-        if (can_take(&x, &made) && count_write(&x) == 0) {
+        if (!has_origin(args[0]) && !has_origin(args[1]) && can_take(&x, &made) && count_write(&x) == 0) {
             copy_over(&x.value_at, &made.value_at);
             copy_over(&x.residual_at, &made.residual_at);
             copy_over(&x.components_at, &made.components_at);
@@ -335,7 +364,7 @@ few_element(PyObject *module, PyObject *const *args, Py_ssize_t count)
     if (count != 2 || !PyTuple_CheckExact(args[1]) || is_traced() || is_observed() || !parts_of(args[0], &x))
         return or_none(left_to_python());
     Py_ssize_t many = x.components_at.shape[0];
-    if (PyTuple_GET_SIZE(args[1]) == x.value_at.rank && many > 0 && many <= FEW && are_plain_numbers(&x)) {
+    if (PyTuple_GET_SIZE(args[1]) == x.value_at.rank && many > 0 && many <= FEW_COMPONENTS && are_plain_numbers(&x)) {
         Py_ssize_t at = place_of(&x.value_at, 0, args[1]), of_residual = place_of(&x.residual_at, 0, args[1]);
         Py_ssize_t of_components = place_of(&x.components_at, 1, args[1]);
         Array number = {.rank = 0}, row = {.rank = 1, .shape = x.components_at.shape};

@@ -4,7 +4,7 @@
 #include "decomposed.h"
 #include <structmember.h> /* T_PYSSIZET, before 3.12 */
 
-#define MOST_FORMS 512
+#define MOST_FORMS 1024
 static Form forms[MOST_FORMS];
 #define MOST_PLANS 4096
 static PyObject *plans;   /* {(function, how many arguments have a place, names): whether those follow them} */
@@ -44,9 +44,10 @@ attach_form(PyObject *module, PyObject *args)
         const char *name;
         Answer *answer;
     } answers[] = {{"each", each}, {"of_one", of_one}, {"clone", cloned}, {"contiguous", contiguous},
-                   {"detached", detached}, {"joined", joined}, {"unless same", unless_same},
+                   {"detached", detached}, {"joined", joined}, {"or square", or_square},
                    {"unless known", unless_known}, {"added", added}, {"scaled", scaled}, {"divided", divided},
-                   {"matmul", matmul}, {"layer", layer}};
+                   {"matmul", matmul}, {"layer", layer}, {"pointwise", pointwise},
+                   {"sigmoid", sigmoid}, {"tanh", hyperbolic}, {"power", power}};
     static const char *const kinds[] = {"by rule",    "of axes",  "of a key", "reshaped", "squeezed",
                                         "unsqueezed", "permuted", "swapped",  "reduced"};
     static int count;
@@ -286,6 +287,25 @@ all_of(PyObject *func, PyObject *args, PyObject *options)
     return all;
 }
 
+/* by_options(function in Python, arguments, options by name): what its form answers that takes them by their places;
+ * or None. */
+PyObject *
+by_options(PyObject *module, PyObject *const *given_to_it, Py_ssize_t count)
+{
+    if (count != 3 || !PyTuple_CheckExact(given_to_it[1]) || is_traced())
+        return or_none(left_to_python());
+    PyObject *func = given_to_it[0];
+    PyObject *row = PyDict_GetItemWithError(given.rows, func), *found = NULL;
+    PyObject *function = row == NULL ? NULL : SLOT(row, given.of_short);
+    const Form *form = function == NULL ? NULL : form_of(function);
+    int is_open = form != NULL && is_by_slopes(form) && !is_observed();
+    PyObject *all = is_open ? all_of(func, given_to_it[1], given_to_it[2]) : NULL;
+    if (all != NULL)
+        found = form->answer(form, func, PySequence_Fast_ITEMS(all), PyTuple_GET_SIZE(all));
+    Py_XDECREF(all);
+    return or_none(found == NULL ? left_to_python() : found);
+}
+
 /* DecomposedTensor.__torch_function__(func, types, args=(), kwargs=None), of the class */
 static PyObject *
 torch_function(PyObject *function, PyObject *const *args, size_t nargsf, PyObject *keywords)
@@ -293,9 +313,10 @@ torch_function(PyObject *function, PyObject *const *args, size_t nargsf, PyObjec
     Py_ssize_t count = PyVectorcall_NARGS(nargsf);
     if (keywords == NULL && (count == 4 || count == 5) && args[0] == (PyObject *)given.type
         && PyTuple_CheckExact(args[3]) && are_known(args[2]) && !is_traced()) {
-        PyObject *options = count == 5 ? args[4] : NULL, *all = all_of(args[1], args[3], options);
+        PyObject *options = count == 5 ? args[4] : NULL, *all = NULL, *found = NULL;
+        if (!PyFunction_Check(args[1])) /* the options of others are Python's: `answer_ordinary` */
+            all = all_of(args[1], args[3], options);
         int is_simple = all == args[3];
-        PyObject *found = NULL;
         if (all != NULL)
             found = answered(args[1], PySequence_Fast_ITEMS(all), PyTuple_GET_SIZE(all));
         Py_XDECREF(all);

@@ -215,18 +215,19 @@ joined(const Form *form, PyObject *func, PyObject *const *args, Py_ssize_t count
     return made;
 }
 
-/* --- forms that watch what another one is called with, where there is nothing to see ------------------------------ */
+/* --- forms that watch what another one is called with ------------------------------------------------------------- */
 
 PyObject *
-unless_same(const Form *form, PyObject *func, PyObject *const *args, Py_ssize_t count)
+or_square(const Form *form, PyObject *func, PyObject *const *args, Py_ssize_t count)
 {
-    int is_open = form->inner != NULL && count > 0 && args[0] != args[count - 1];
-    return is_open ? form->inner->answer(form->inner, func, args, count) : NULL;
+    PyObject *made = form->inner == NULL || count == 0 ? NULL : form->inner->answer(form->inner, func, args, count);
+    return made != NULL && args[0] == args[count - 1] ? as_square(made, args[0]) : made;
 }
 
-/* `parts_of` takes none of which something is known. */
+/* Nothing is seen of a tensor of which nothing is known. */
 PyObject *
 unless_known(const Form *form, PyObject *func, PyObject *const *args, Py_ssize_t count)
 {
-    return form->inner != NULL ? form->inner->answer(form->inner, func, args, count) : NULL;
+    int is_open = form->inner != NULL && count > 0 && !has_origin(args[0]);
+    return is_open ? form->inner->answer(form->inner, func, args, count) : NULL;
 }

@@ -125,10 +125,11 @@ static PyMethodDef methods[] = {
      "attach_decomposed(class of decomposed tensors, of parameters, {function: row}, slot `short` of rows, slot "
      "`limit` of views, (three ContextVars: who looks on, who checks, whether a graph is wanted), (whether forward "
      "mode is on, "
-     "whether functions are asked), how many components are no few, the largest moderate factor, {functions that are "
+     "whether functions are asked), how many components are no few, the largest moderate factor, (how even the ends of a "
+     "divisor are in single precision, in double), {functions that are "
      "the negative}, (link_ordinary, rows_of, is_moderate, the function of a residual of equal rows, narrowed, "
      "torch.matmul, whether arguments by name follow those that have a place, what calls a function while torch asks no "
-     "class, the method that chooses a part, what turns gradients on and off))"},
+     "class, the method that chooses a part, what turns gradients on and off, what merges labels))"},
     {"few_element", (PyCFunction)(void (*)(void))few_element, METH_FASTCALL,
      "The element of a decomposed tensor, by an int for each axis, in memory of its own; or None."},
     {"few_written_over", (PyCFunction)(void (*)(void))few_written_over, METH_FASTCALL,
@@ -143,6 +144,8 @@ static PyMethodDef methods[] = {
     {"attach_form", attach_form, METH_VARARGS,
      "attach_form(form, name, what it does by bits, traits, rule for one more leading axis, kind of that, first "
      "argument that is an axis, the last, what missing arguments are)"},
+    {"by_options", (PyCFunction)(void (*)(void))by_options, METH_FASTCALL,
+     "by_options(function in Python, arguments, options by name): what its form gives that takes options; or None."},
     {"attach_torch_function", attach_torch_function, METH_VARARGS,
      "attach_torch_function(function of the class, what answers a call that is not ordinary)"},
     {"references", references, METH_O, "The references to a tensor that is given in a tuple."},
@@ -155,7 +158,16 @@ static PyMethodDef methods[] = {
      "soft_length(x, r), of tensors: the largest range of the steps of a row, or None."},
     {"soft_means", (PyCFunction)(void (*)(void))soft_means, METH_FASTCALL,
      "soft_means(x, r, rule, to), of tensors: whether it is done."},
+    {"attach_close", attach_close, METH_O, "attach_close(closed forms of slopes between close numbers)"},
+    {"close_slopes", (PyCFunction)(void (*)(void))close_slopes, METH_FASTCALL,
+     "close_slopes(closed form, x, r, f(x), f(r), places, slopes), of tensors: largest and least magnitude, or None."},
     {"set_kept", set_kept, METH_O, "set_kept(kept): what `secants` is given, for reverse mode."},
+    {"attach_origins", attach_origins, METH_VARARGS,
+     "attach_origins(what makes a tensor remember that it is the square of another one, two kinds of origins that "
+     "ordinary tensors may have)"},
+    {"attach_slopes", attach_slopes, METH_VARARGS,
+     "attach_slopes(ContextVar of settings, the usual ones, slot `close` of rows, longest step, kept, (tiny, least, "
+     "most, greatest, eps) of single precision, the same of double)"},
     {"attach_reverse", attach_reverse, METH_VARARGS,
      "attach_reverse(pointwise, on_graph_of, link, finished, torch.empty_like, ContextVar of a second derivative, "
      "ContextVar of settings, the usual ones)"},

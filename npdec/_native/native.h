@@ -7,7 +7,7 @@
 #include <stddef.h>
 
 /* Counts the changes of what `attach_...` take, as `npdec/_native/__init__.py` does. */
-#define INTERFACE 13
+#define INTERFACE 14
 
 /* The dtypes that a Python number holds. */
 enum kind { BOOL, INT8, INT16, INT32, INT64, UINT8, UINT16, UINT32, UINT64, FLOAT16, FLOAT32, FLOAT64, COMPLEX64,
@@ -242,6 +242,7 @@ PyObject *few_at(PyObject *module, PyObject *const *args, Py_ssize_t count);
 /* decomposed.c, forms.c */
 PyObject *attach_decomposed(PyObject *module, PyObject *args);
 PyObject *attach_form(PyObject *module, PyObject *args);
+PyObject *by_options(PyObject *module, PyObject *const *given_to_it, Py_ssize_t count);
 PyObject *attach_torch_function(PyObject *module, PyObject *args);
 extern PyType_Spec method_spec;
 PyObject *few_element(PyObject *module, PyObject *const *args, Py_ssize_t count);
@@ -309,6 +310,10 @@ PyObject *places_of_nan(PyObject *module, PyObject *const *args, Py_ssize_t coun
 PyObject *ends_at(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *sums(PyObject *module, PyObject *tensor);
 PyObject *set_kept(PyObject *module, PyObject *kept);
+PyObject *attach_close(PyObject *module, PyObject *functions);
+PyObject *close_slopes(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *attach_slopes(PyObject *module, PyObject *args);
+PyObject *attach_origins(PyObject *module, PyObject *args);
 PyObject *put_secants(PyObject *module, PyObject *const *args, Py_ssize_t count);
 
 /* soft.c */

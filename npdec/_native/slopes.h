@@ -1,4 +1,4 @@
-/* What reverse.c asks of slopes.c. */
+/* What others ask of slopes.c and of close.c. */
 #ifndef NPDEC_SLOPES_H
 #define NPDEC_SLOPES_H
 
@@ -14,6 +14,13 @@ typedef struct {
 /* Put the slopes of tensors; 0, without an error, where they do not lie one after the other. Of those at the residual
  * there may be one row. */
 int secants_of(PyObject *x, PyObject *r, PyObject *fx, PyObject *fr, PyObject *to, int flags, Secants *found);
+/* close.c: a closed form between close numbers, by that in Python; NULL where there is none */
+typedef double Close(double x, double r, double step);
+Close *close_form(PyObject *function);
+/* The slope that it has found between x and r (of the ends x, r, f(x) and f(r)), or the secant where it leaves that by
+ * more than rounding does; 0 where it is not finite. */
+int between(double found, const double *ends, double eps, double *slope);
+
 PyObject *secants_said(const Secants *found); /* as Python is told */
 
 #endif

@@ -44,12 +44,16 @@ def following(
     func: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]
 ) -> tuple[Sequence[Any], dict[str, Any]]:
     """The arguments of a call, all of them in their places where those that are given by name follow the others."""
-    return ((*args, *kwargs.values()), {}) if follow(func, len(args), tuple(kwargs)) else (args, kwargs)
+    known = isinstance(func, _PARSED) and follow(func, len(args), tuple(kwargs))
+    return ((*args, *kwargs.values()), {}) if known else (args, kwargs)
 
 
 @functools.lru_cache(2**12)
 def follow(func: Callable[..., Any], count: int, names: tuple[str, ...]) -> bool:
     """Whether arguments that are given by these names have the places behind the first `count`, in this order."""
+    if isinstance(func, types.FunctionType):
+        code, last = func.__code__, count + len(names)
+        return last <= code.co_argcount and code.co_varnames[count:last] == names
     return isinstance(func, _PARSED) and _plan(func, count, names) == (names, ())
 
 

@@ -23,16 +23,20 @@ from npdec._decomposed.registry import Row, functions, rows
 from npdec._decomposed.reverse_graph import derived_twice
 from npdec._decomposed.size_limits import MANY
 from npdec._decomposed.size_warnings import STEEP
-from npdec._decomposed.tensor import DecomposedTensor, dispatch
+from npdec._decomposed.tensor import DecomposedTensor, dispatch, merged
 from npdec._impl import _util
 from npdec._law import ordinary_reverse
+from npdec._law.close_of_few import CLOSE
 from npdec._law.create_graph import graph_wanted
+from npdec._law.of_few import LONGEST, RANGE
 from npdec._law.ordinary import is_moderate, is_observed, is_ordinary, of_the_value, pointwise, rows_of
+from npdec._law.ordinary_arithmetic import EVEN
 from npdec._law.ordinary_linear import element, of_equal_rows
 from npdec._law.overrides_scope import current as watched
 from npdec._law.secant import KEPT
 from npdec._native import calls
 from npdec._rules.argument_names import follow, following
+from npdec._rules.rms_norm_pattern import FAR, as_square
 from npdec._torch.interrupts import undisturbed
 from npdec._torch.tracing import direct, tracing
 
@@ -41,7 +45,14 @@ __all__ = ["install"]
 Function = Callable[..., Any]
 
 # Operators, and the methods that torch calls of them.
-_OPERATORS = {"__add__": "add", "__sub__": "sub", "__mul__": "mul", "__truediv__": "div", "__matmul__": "matmul"}
+_OPERATORS = {
+    "__pow__": "pow",
+    "__add__": "add",
+    "__sub__": "sub",
+    "__mul__": "mul",
+    "__truediv__": "div",
+    "__matmul__": "matmul",
+}
 _TRANSPOSES = "T", "mT", "H", "mH"  # the short forms that are properties which nobody sets
 _OF_TWO = {*_OPERATORS, "__getitem__"}
 _is_asked, _modes = torch._C._is_torch_function_enabled, torch._C._len_torch_function_stack
@@ -93,7 +104,7 @@ def _attach() -> None:
     slots = vars(Row)["short"], vars(Views)["limit"]
     variables = watched, completeness.current, graph_wanted
     told = torch._C._is_fwd_grad_enabled, _is_asked
-    negatives = frozenset(functions("neg negative __neg__"))
+    negatives, even = frozenset(functions("neg negative __neg__")), (EVEN[torch.float32], EVEN[torch.float64])
     called = (
         link_ordinary,
         rows_of,
@@ -105,12 +116,17 @@ def _attach() -> None:
         of_no_class,
         part,
         enable_grad,
+        merged,
     )
     calls.attach_decomposed(
-        DecomposedTensor, torch.nn.Parameter, rows, *slots, variables, told, MANY, STEEP, negatives, called
+        DecomposedTensor, torch.nn.Parameter, rows, *slots, variables, told, MANY, STEEP, even, negatives, called
     )
     _util.in_memory = calls.tensor_of
+    calls.attach_origins(as_square, *FAR)
     calls.set_kept(KEPT)
+    ranges = [(*RANGE[dtype], torch.finfo(dtype).eps) for dtype in (torch.float32, torch.float64)]
+    calls.attach_close(list(CLOSE))
+    calls.attach_slopes(settings.current, settings.USUAL, vars(Row)["close"], LONGEST, KEPT, *ranges)
     own = ordinary_reverse.on_graph_of, link_lazily, ordinary_reverse.finished, torch.empty_like
     calls.attach_reverse(pointwise, *own, derived_twice, settings.current, settings.USUAL)
     calls.attach_torch_function(vars(DecomposedTensor)["__torch_function__"].__func__, _answered)

@@ -30,6 +30,7 @@ from npdec._law.overrides_scope import Watcher, scope
 from npdec._law.overrides_scope import current as watched
 from npdec._law.reverse_writes import written_in_reverse
 from npdec._law.vjp_calls import answer, has_many_components
+from npdec._native import calls
 from npdec._rules import autograd_function, choosing, collectives, graph_on_demand, inplace, table
 from npdec._rules.argument_names import following, in_their_places, out_of_place
 from npdec._torch.tracing import bound_by, constant_when_traced, name_of, registrations, tracing
@@ -151,6 +152,10 @@ def answer_ordinary(func: Function, args: Sequence[Any], options: dict[str, Any]
     short = row.short
     if short is None:
         return NotImplemented
+    if calls is not None and isinstance(func, types.FunctionType):
+        made = calls.by_options(func, args, options)
+        if made is not None:
+            return made
     if options:
         args, options = following(func, args, options)
         if options and not row.options:

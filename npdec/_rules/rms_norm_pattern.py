@@ -16,18 +16,19 @@ from typing import Any, NamedTuple
 
 import torch
 
-from npdec._decomposed.registry import Rule, functions, rows, wrap
+from npdec._decomposed.registry import Rule, Trait, functions, rows, wrap
 from npdec._decomposed.reverse_graph import no_graph
 from npdec._decomposed.settings import settings
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._law.native_forms import in_c
 from npdec._torch.tracing import tracing
 
-__all__ = ["Watched", "watch"]
+__all__ = ["FAR", "Watched", "as_square", "watch"]
 
 Function = Callable[..., Any]
 
 _WIDER, _SQUARE, _MEAN_SQUARE, _ROOT, _INVERSE_ROOT = "wider", "square", "mean square", "root", "inverse root"
+FAR = _WIDER, _SQUARE  # of which only the mean, and a square, are looked at
 
 
 class Origin(NamedTuple):
@@ -40,8 +41,8 @@ class Origin(NamedTuple):
 
     @property
     def is_near(self) -> bool:
-        """Whether its functions have to be looked at: of what is wider or a square, only the mean is."""
-        return self.kind not in (_WIDER, _SQUARE)
+        """Whether its functions have to be looked at."""
+        return self.kind not in FAR
 
     def holds(self) -> bool:
         """Whether the tensor is still what it was."""
@@ -59,6 +60,11 @@ def _remember(made: Any, kind: str, of: DecomposedTensor, eps: float = 0.0) -> A
     if isinstance(made, DecomposedTensor) and not of.value.is_complex():
         made.origin = Origin(kind, of, _version(of), eps)
     return made
+
+
+def as_square(made: DecomposedTensor, of: DecomposedTensor) -> Any:
+    """A tensor that is the square of another one, and remembers it."""
+    return _remember(made, _SQUARE, of)
 
 
 def _origin(x: Any, *kinds: str) -> Origin | None:
@@ -224,6 +230,7 @@ def watch() -> None:
 def _raised(short: Function) -> Function:
     """The short way of a power, which may be a square."""
 
+    @in_c("power", Trait.POWER)
     def form(func: Function, args: Sequence[Any]) -> Any:
         made = short(func, args)
         if made is NotImplemented or len(args) != 2 or type(args[1]) not in (int, float) or args[1] != 2:
@@ -236,7 +243,7 @@ def _raised(short: Function) -> Function:
 def _squared(short: Function) -> Function:
     """The short way of a square, and of a product, which may be one."""
 
-    @in_c("unless same", batch=short)
+    @in_c("or square", batch=short)
     def form(func: Function, args: Sequence[Any]) -> Any:
         made = short(func, args)
         return _remember(made, _SQUARE, args[0]) if args[0] is args[-1] and made is not NotImplemented else made
