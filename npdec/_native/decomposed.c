@@ -10,9 +10,6 @@ struct names names;
 struct given given;
 static PyObject *watched, *checked, *graph_wanted; /* variables of contexts */
 static PyObject *follows_forward, *is_asked;
-static struct {
-    PyObject *as_square, *wider, *square; /* a function, and kinds of origins */
-} origins;
 PyObject *usual_attributes;
 
 #define MOST_LOOKED_AT 1024 /* elements of a factor: of more, torch tells sooner whether they are moderate */
@@ -124,46 +121,6 @@ is_usual(PyObject *attributes, PyObject *name, PyObject *usual)
 {
     PyObject *found = PyDict_GetItemWithError(attributes, name);
     return found == usual || (found == NULL && usual == Py_None && !PyErr_Occurred());
-}
-
-/* What is known of ordinary tensors is that they are the same in a wider dtype, or a square, or nothing. */
-static int
-is_ordinary_origin(PyObject *origin)
-{
-    if (origin == NULL || origin == Py_None)
-        return 1;
-    PyObject *kind = PyTuple_Check(origin) && PyTuple_GET_SIZE(origin) > 0 ? PyTuple_GET_ITEM(origin, 0) : NULL;
-    return kind != NULL && (kind == origins.wider || kind == origins.square);
-}
-
-int
-has_origin(PyObject *tensor)
-{
-    PyObject *its = Py_IS_TYPE(tensor, given.type) ? PyObject_GenericGetDict(tensor, NULL) : NULL;
-    PyObject *origin = its == NULL ? NULL : PyDict_GetItemWithError(its, names.origin);
-    Py_XDECREF(its);
-    return (origin != NULL && origin != Py_None) || PyErr_Occurred() != NULL;
-}
-
-PyObject *
-as_square(PyObject *made, PyObject *x)
-{
-    PyObject *found = PyObject_CallFunctionObjArgs(origins.as_square, made, x, NULL);
-    Py_DECREF(made);
-    return found;
-}
-
-/* attach_origins(what makes a tensor remember that it is the square of another one, wider, square) */
-PyObject *
-attach_origins(PyObject *module, PyObject *args)
-{
-    PyObject *remember, *wider, *square;
-    if (!PyArg_ParseTuple(args, "OUU:attach_origins", &remember, &wider, &square))
-        return NULL;
-    Py_XSETREF(origins.as_square, Py_NewRef(remember));
-    Py_XSETREF(origins.wider, Py_NewRef(wider));
-    Py_XSETREF(origins.square, Py_NewRef(square));
-    Py_RETURN_NONE;
 }
 
 static PyObject *

@@ -37,7 +37,6 @@ typedef struct {
 int parts_of(PyObject *tensor, Parts *parts); /* 0, without an error, where it is no ordinary one: nothing is held */
 int parts_of_any(PyObject *tensor, Parts *parts, int or_bools); /* the same; if told so, of a condition as well */
 void let_parts_go(Parts *parts);
-int has_origin(PyObject *tensor);             /* whether it is known to be something of another one; 1 for an error */
 int is_followed_by_torch(void);               /* a mode, or a trace, is told of all calls: those are to be Python's */
 int is_observed(void);                        /* that, or somebody looks on, or a context changes the law */
 int is_plain(PyObject *tensor, const Parts *beside, Array *at); /* a tensor or parameter of the dtype of another one */
@@ -74,6 +73,7 @@ struct form {
     int kind;                                 /* of that rule */
     const Form *inner;                        /* of one that watches: the form that it hands on to, or NULL */
 };
+Form *form_of(PyObject *function);             /* by the function in Python; one that has none has no `function` */
 #define MOST_GIVEN 8 /* arguments of a function */
 #define HANDFUL 16   /* elements of a value, or components: `npdec._decomposed.size_limits` */
 #define FEW_COMPONENTS 1024/* elements of components */
@@ -88,6 +88,13 @@ Py_ssize_t unpacked(PyObject *const **items, Py_ssize_t count, PyObject **held);
 /* The function of the components, beside the arguments that stand behind them; `value` is what it makes of the value. */
 PyObject *of_components(const Form *form, PyObject *func, const Parts *x, PyObject *value, PyObject *const *rest,
                         Py_ssize_t count);
+
+/* origins.c */
+int is_ordinary_origin(PyObject *origin);     /* whether ordinary tensors may have it, or none */
+int has_origin(PyObject *tensor);             /* whether it is known to be something of another one; 1 for an error */
+int is_square(PyObject *tensor);              /* whether that is a square; 1 for an error */
+PyObject *as_square(PyObject *made, PyObject *x); /* a tensor that is told that it is the square of x */
+PyObject *as_wider(PyObject *made, PyObject *x); /* or x in a wider dtype */
 
 /* few_parts.c: what is computed in memory, of few elements; NULL, without an error, where that is torch's */
 PyObject *few_negative(const Parts *x);
@@ -123,10 +130,9 @@ PyObject *few_multiplied(const Parts *x, const double *slopes, Py_ssize_t size);
 /* few_slopes.c, linear.c, arithmetic.c, matrices.c */
 Answer pointwise, sigmoid, hyperbolic, power;
 int is_by_slopes(const Form *form);           /* one of the first three */
-PyObject *as_square(PyObject *made, PyObject *x); /* a tensor that is told that it is the square of x */
 Answer each, of_one, cloned, contiguous, detached, joined, or_square, unless_known;
 Answer added, scaled, divided;
-Answer matmul, layer;
+Answer matmul, layer, written_over, cast;
 
 /* reverse.c: the same of tensors in reverse mode */
 PyObject *reversed_layer(PyObject *func, PyObject *const *args, Py_ssize_t count);

@@ -2,6 +2,7 @@
  * call takes longer. */
 #include "decomposed.h"
 #include "lazy.h"
+#include <math.h>
 
 typedef struct {
     const Loops *add, *subtract, *multiply, *divide, *negative, *positive;
@@ -263,64 +264,52 @@ few_times(const Parts *x, PyObject *tensor, const Array *other)
     return assembled(value, residual, of_arrays(loops, &x->components_at, other), x);
 }
 
-/* --- writes ------------------------------------------------------------------------------------------------------- */
-
-/* Count one more write into a tensor, and tell autograd of it; 0, or -1 with an error, before anything is written. */
-static int
-count_write(const Parts *x)
+/* In another dtype; NULL, without an error, where a number leaves its range. */
+static PyObject *
+in_bits(const Array *from, int bits)
 {
-    PyObject *writes = PyObject_GetAttr(x->of, names.writes), *one = PyLong_FromLong(1), *more = NULL;
-    if (writes != NULL && one != NULL)
-        more = PyNumber_Add(writes, one);
-    int is_told = more != NULL && tell_of_write(x->value) == 0 && tell_of_write(x->residual) == 0
-               && tell_of_write(x->components) == 0 && PyObject_SetAttr(x->of, names.writes, more) == 0;
-    Py_XDECREF(more);
-    Py_XDECREF(one);
-    Py_XDECREF(writes);
-    return is_told ? 0 : -1;
-}
-
-static void
-copy_over(const Array *to, const Array *from)
-{
-    memcpy(to->elements, from->elements, (size_t)elements_in(to) * to->bits / 8);
-}
-
-/* Whether one tensor can take the elements of another one, which was just made: both lie by rows, nobody else looks at
- * the parts of the first, and their labels are one. Of inference tensors torch says that they are not to be written. */
-static int
-can_take(const Parts *x, const Parts *made)
-{
-    PyObject *views = PyObject_GetAttr(x->of, names.views);
-    Py_XDECREF(views);
-    int is_inference = is_true_by(x->value, words.is_inference) || is_true_by(x->residual, words.is_inference)
-                    || is_true_by(x->components, words.is_inference);
-    return views == Py_None && !is_inference && x->labels == made->labels && are_alike(&x->value_at, &made->value_at)
-        && is_of_one_dtype(&x->value_at, &made->value_at) && few_is_open(x) && few_is_open(made)
-        && is_by_rows(&x->value_at) && is_by_rows(&x->residual_at) && is_by_rows(&x->components_at)
-        && is_by_rows(&made->value_at) && is_by_rows(&made->residual_at) && is_by_rows(&made->components_at)
-        && x->value_at.elements != made->value_at.elements;
-}
-
-/* few_written_over(x, made): x; or None where that is Python's */
-PyObject *
-few_written_over(PyObject *module, PyObject *const *args, Py_ssize_t count)
-{
-    Parts x, made;
-    PyObject *found = NULL;
-    if (count != 2 || is_traced() || is_observed() || !parts_of(args[0], &x))
-        return or_none(left_to_python());
-    if (parts_of(args[1], &made)) {
-        if (!has_origin(args[0]) && !has_origin(args[1]) && can_take(&x, &made) && count_write(&x) == 0) {
-            copy_over(&x.value_at, &made.value_at);
-            copy_over(&x.residual_at, &made.residual_at);
-            copy_over(&x.components_at, &made.components_at);
-            found = Py_NewRef(args[0]);
-        }
-        let_parts_go(&made);
+    char *memory;
+    Py_ssize_t count = elements_in(from), i = 0;
+    PyObject *tensor = tensor_by_rows(bits == 64 ? FLOAT64 : FLOAT32, from, count, &memory);
+    for (; tensor != NULL && i < count; i++) {
+        double number = few_element_of(from, i);
+        if (bits == 64)
+            ((double *)memory)[i] = number;
+        else if (!isinf(((float *)memory)[i] = (float)number) || isinf(number))
+            continue;
+        else
+            break;
     }
+    if (i < count)
+        Py_CLEAR(tensor);
+    return tensor;
+}
+
+/* A cast by the function itself of the value, and of the other parts to the dtype that this has then. */
+PyObject *
+cast(const Form *form, PyObject *func, PyObject *const *args, Py_ssize_t count)
+{
+    Parts x;
+    Array at;
+    PyObject *value = NULL, *residual = NULL, *components = NULL, *made = NULL;
+    if (count < 1 || !parts_of(args[0], &x))
+        return NULL;
+    if (few_is_open(&x) && (value = call(func, x.value, args + 1, count - 1)) != NULL && value != x.value
+        && Py_IS_TYPE(value, arrays.tensor) && look_at_any(value, &at) && at.code == OF_FLOAT
+        && at.bits == 96 - x.value_at.bits && at.lanes == 1 && is_on_host(&at) && is_readable(value)
+        && (residual = in_bits(&x.residual_at, at.bits)) != NULL)
+        components = in_bits(&x.components_at, at.bits);
+    if (value == x.value)
+        made = Py_NewRef(args[0]); /* as torch gives a tensor that is of the dtype */
+    if (components != NULL) {
+        made = assembled(Py_NewRef(value), Py_NewRef(residual), Py_NewRef(components), &x);
+        made = made != NULL && at.bits == 64 ? as_wider(made, args[0]) : made;
+    }
+    Py_XDECREF(value);
+    Py_XDECREF(residual);
+    Py_XDECREF(components);
     let_parts_go(&x);
-    return or_none(found == NULL ? left_to_python() : found);
+    return made;
 }
 
 /* --- elements ----------------------------------------------------------------------------------------------------- */

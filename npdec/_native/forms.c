@@ -12,7 +12,7 @@ static PyObject *general; /* what answers a call that has no form, or whose form
 
 /* --- forms -------------------------------------------------------------------------------------------------------- */
 
-static Form *
+Form *
 form_of(PyObject *function)
 {
     size_t at = ((size_t)function >> 4) % MOST_FORMS;
@@ -47,7 +47,7 @@ attach_form(PyObject *module, PyObject *args)
                    {"detached", detached}, {"joined", joined}, {"or square", or_square},
                    {"unless known", unless_known}, {"added", added}, {"scaled", scaled}, {"divided", divided},
                    {"matmul", matmul}, {"layer", layer}, {"pointwise", pointwise},
-                   {"sigmoid", sigmoid}, {"tanh", hyperbolic}, {"power", power}};
+                   {"sigmoid", sigmoid}, {"tanh", hyperbolic}, {"power", power}, {"written over", written_over}, {"cast", cast}};
     static const char *const kinds[] = {"by rule",    "of axes",  "of a key", "reshaped", "squeezed",
                                         "unsqueezed", "permuted", "swapped",  "reduced"};
     static int count;

@@ -224,10 +224,10 @@ or_square(const Form *form, PyObject *func, PyObject *const *args, Py_ssize_t co
     return made != NULL && args[0] == args[count - 1] ? as_square(made, args[0]) : made;
 }
 
-/* Nothing is seen of a tensor of which nothing is known. */
+/* A mean may be one of squares. */
 PyObject *
 unless_known(const Form *form, PyObject *func, PyObject *const *args, Py_ssize_t count)
 {
-    int is_open = form->inner != NULL && count > 0 && !has_origin(args[0]);
+    int is_open = form->inner != NULL && count > 0 && !is_square(args[0]);
     return is_open ? form->inner->answer(form->inner, func, args, count) : NULL;
 }

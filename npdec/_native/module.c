@@ -163,8 +163,7 @@ static PyMethodDef methods[] = {
      "close_slopes(closed form, x, r, f(x), f(r), places, slopes), of tensors: largest and least magnitude, or None."},
     {"set_kept", set_kept, METH_O, "set_kept(kept): what `secants` is given, for reverse mode."},
     {"attach_origins", attach_origins, METH_VARARGS,
-     "attach_origins(what makes a tensor remember that it is the square of another one, two kinds of origins that "
-     "ordinary tensors may have)"},
+     "attach_origins(what makes a tensor remember its origin, the kinds of those that are wider, and of squares)"},
     {"attach_slopes", attach_slopes, METH_VARARGS,
      "attach_slopes(ContextVar of settings, the usual ones, slot `close` of rows, longest step, kept, (tiny, least, "
      "most, greatest, eps) of single precision, the same of double)"},

@@ -36,7 +36,7 @@ from npdec._law.overrides_scope import current as watched
 from npdec._law.secant import KEPT
 from npdec._native import calls
 from npdec._rules.argument_names import follow, following
-from npdec._rules.rms_norm_pattern import FAR, as_square
+from npdec._rules.rms_norm_pattern import FAR, remember
 from npdec._torch.interrupts import undisturbed
 from npdec._torch.tracing import direct, tracing
 
@@ -122,7 +122,7 @@ def _attach() -> None:
         DecomposedTensor, torch.nn.Parameter, rows, *slots, variables, told, MANY, STEEP, even, negatives, called
     )
     _util.in_memory = calls.tensor_of
-    calls.attach_origins(as_square, *FAR)
+    calls.attach_origins(remember, *FAR)
     calls.set_kept(KEPT)
     ranges = [(*RANGE[dtype], torch.finfo(dtype).eps) for dtype in (torch.float32, torch.float64)]
     calls.attach_close(list(CLOSE))

@@ -3,7 +3,6 @@ decomposed numbers becomes a DecomposedTensor itself, where no other tensor look
 
 from __future__ import annotations
 
-import functools
 import operator
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -22,6 +21,7 @@ from npdec._decomposed.shared_storage import due, laid_out, make_writable
 from npdec._decomposed.tensor import DecomposedTensor, carries, expand_components
 from npdec._impl import _util
 from npdec._impl._storage import laid_out_alike
+from npdec._law.native_forms import in_c
 from npdec._law.ordinary import carries_graph, is_ordinary
 from npdec._law.reverse_writes import written_in_reverse
 from npdec._native import calls
@@ -60,10 +60,17 @@ def method(name: str) -> Answer:
 def short(name: str) -> Function | None:
     """The form of the in-place method `name`: of an ordinary tensor that no other one looks at the memory of."""
     function = getattr(torch.Tensor, name[:-1], None)
-    return functools.partial(_written, function) if callable(function) else None
+    if not callable(function):
+        return None
+
+    @in_c("written over", batch=function)
+    def form(func: Function, args: Sequence[Any]) -> Any:
+        return _written(function, args)
+
+    return form
 
 
-def _written(function: Function, func: Function, args: Sequence[Any]) -> Any:
+def _written(function: Function, args: Sequence[Any]) -> Any:
     target: Any = args[0] if args else None
     if type(target) is DecomposedTensor and target.reverse:
         return written_in_reverse(function, args, {})

@@ -23,7 +23,7 @@ from npdec._decomposed.tensor import DecomposedTensor
 from npdec._law.native_forms import in_c
 from npdec._torch.tracing import tracing
 
-__all__ = ["FAR", "Watched", "as_square", "watch"]
+__all__ = ["FAR", "Watched", "remember", "watch"]
 
 Function = Callable[..., Any]
 
@@ -56,15 +56,11 @@ def _version(tensor: DecomposedTensor) -> int:
     return tensor.writes if tensor.value.is_inference() else tensor.value._version
 
 
-def _remember(made: Any, kind: str, of: DecomposedTensor, eps: float = 0.0) -> Any:
+def remember(made: Any, kind: str, of: DecomposedTensor, eps: float = 0.0) -> Any:
+    """What was made of a tensor, with its origin."""
     if isinstance(made, DecomposedTensor) and not of.value.is_complex():
         made.origin = Origin(kind, of, _version(of), eps)
     return made
-
-
-def as_square(made: DecomposedTensor, of: DecomposedTensor) -> Any:
-    """A tensor that is the square of another one, and remembers it."""
-    return _remember(made, _SQUARE, of)
 
 
 def _origin(x: Any, *kinds: str) -> Origin | None:
@@ -82,7 +78,7 @@ def _cast(rule: Function, func: Function, args: Sequence[Any], kwargs: dict[str,
 
 def _widened(made: Any, x: Any) -> Any:
     known = isinstance(made, DecomposedTensor) and isinstance(x, DecomposedTensor)
-    return _remember(made, _WIDER, x) if known and made.dtype.itemsize > x.dtype.itemsize else made
+    return remember(made, _WIDER, x) if known and made.dtype.itemsize > x.dtype.itemsize else made
 
 
 def _power(rule: Function, func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
@@ -90,7 +86,7 @@ def _power(rule: Function, func: Function, args: Sequence[Any], kwargs: dict[str
     exponent = _second(args, kwargs, "exponent")
     if isinstance(exponent, (int, float)) and args:
         if exponent == 2 and isinstance(args[0], DecomposedTensor):
-            return _remember(made, _SQUARE, args[0])
+            return remember(made, _SQUARE, args[0])
         if exponent in (-0.5, 0.5):
             return _rooted(made, args[0], _ROOT if exponent > 0 else _INVERSE_ROOT)
     return made
@@ -98,7 +94,7 @@ def _power(rule: Function, func: Function, args: Sequence[Any], kwargs: dict[str
 
 def _square(rule: Function, func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     made = rule(func, args, kwargs)
-    return _remember(made, _SQUARE, args[0]) if args and isinstance(args[0], DecomposedTensor) else made
+    return remember(made, _SQUARE, args[0]) if args and isinstance(args[0], DecomposedTensor) else made
 
 
 def _mean(rule: Function, func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
@@ -115,7 +111,7 @@ def _mean_of_squares(made: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> 
         dim = dim[0]
     if dim not in (-1, origin.of.ndim - 1) or made.ndim != origin.of.ndim or made.dtype is not origin.of.dtype:
         return made
-    return _remember(made, _MEAN_SQUARE, origin.of)
+    return remember(made, _MEAN_SQUARE, origin.of)
 
 
 def _plus(rule: Function, func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
@@ -124,12 +120,12 @@ def _plus(rule: Function, func: Function, args: Sequence[Any], kwargs: dict[str,
     eps = _second(args, kwargs, "other")
     if origin is None or not isinstance(eps, (int, float)) or "alpha" in kwargs:
         return made
-    return _remember(made, _MEAN_SQUARE, origin.of, origin.eps + eps)
+    return remember(made, _MEAN_SQUARE, origin.of, origin.eps + eps)
 
 
 def _rooted(made: Any, x: Any, kind: str) -> Any:
     origin = _origin(x, _MEAN_SQUARE)
-    return made if origin is None else _remember(made, kind, origin.of, origin.eps)
+    return made if origin is None else remember(made, kind, origin.of, origin.eps)
 
 
 def _root(kind: str) -> Function:
@@ -143,7 +139,7 @@ def _root(kind: str) -> Function:
 def _reciprocal(rule: Function, func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     made = rule(func, args, kwargs)
     origin = _origin(args[0], _ROOT) if args else None
-    return made if origin is None else _remember(made, _INVERSE_ROOT, origin.of, origin.eps)
+    return made if origin is None else remember(made, _INVERSE_ROOT, origin.of, origin.eps)
 
 
 def _one_over(rule: Function, func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
@@ -176,7 +172,7 @@ def _times(rule: Function, func: Function, args: Sequence[Any], kwargs: dict[str
         a, b = args
         if isinstance(a, DecomposedTensor) and isinstance(b, DecomposedTensor):
             if a is b:
-                return _remember(rule(func, args, kwargs), _SQUARE, a)
+                return remember(rule(func, args, kwargs), _SQUARE, a)
             made = _normalised(func, a, b, _INVERSE_ROOT, a, b)
             if made is None:
                 made = _normalised(func, b, a, _INVERSE_ROOT, a, b)
@@ -235,7 +231,7 @@ def _raised(short: Function) -> Function:
         made = short(func, args)
         if made is NotImplemented or len(args) != 2 or type(args[1]) not in (int, float) or args[1] != 2:
             return made
-        return _remember(made, _SQUARE, args[0])
+        return remember(made, _SQUARE, args[0])
 
     return form
 
@@ -246,7 +242,7 @@ def _squared(short: Function) -> Function:
     @in_c("or square", batch=short)
     def form(func: Function, args: Sequence[Any]) -> Any:
         made = short(func, args)
-        return _remember(made, _SQUARE, args[0]) if args[0] is args[-1] and made is not NotImplemented else made
+        return remember(made, _SQUARE, args[0]) if args[0] is args[-1] and made is not NotImplemented else made
 
     return form
 
@@ -265,6 +261,7 @@ def _averaged(short: Function) -> Function:
 def _cast_shortly(short: Function) -> Function:
     """The short way of a cast, which may be to a wider dtype."""
 
+    @in_c("cast")
     def form(func: Function, args: Sequence[Any], options: dict[str, Any] | None = None) -> Any:
         return _widened(short(func, args, options) if options else short(func, args), args[0])
 

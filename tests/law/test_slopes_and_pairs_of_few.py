@@ -263,3 +263,87 @@ def test_rules_are_asked() -> None:
             assert not f(x).components.any()
         with np.check_completeness():
             assert torch.allclose(f(x).components, usual.components, rtol=1e-10)
+
+
+CASTS: dict[str, Callable[[Any], Any]] = {
+    "to": lambda t: t.to(torch.float32 if t.dtype is torch.float64 else torch.float64),
+    "to, by name": lambda t: t.to(dtype=torch.float64),
+    "double": lambda t: t.double(),
+    "float": lambda t: t.float(),
+    "type": lambda t: t.type(torch.float32),
+}
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", CASTS)
+def test_casts(name: str, dtype: torch.dtype) -> None:
+    """All parts are cast; what is of the dtype is handed on."""
+    for seed, shape in enumerate(SHAPES.values()):
+        x, cast = made(shape, dtype, seed), CASTS[name]
+        result = cast(x)
+        for part, its in ((x.value, result.value), (x.residual, result.residual), (x.components, result.components)):
+            assert its.dtype is cast(x.value).dtype
+            assert torch.equal(its, cast(part))
+        assert (result is x) == (cast(x.value) is x.value)
+        assert result.labels == x.labels
+
+
+def test_casts_beyond_the_range_are_infinite() -> None:
+    at = torch.tensor([1e39, 1.0, -1e300], dtype=torch.float64)
+    x = np.decompose(at, baseline=torch.zeros(3, dtype=torch.float64))
+    assert torch.equal(x.float().value, at.float())
+
+
+IN_PLACE: dict[str, Callable[[Any, Any], Any]] = {
+    "+=": lambda t, v: t.add_(v),
+    "-= 1": lambda t, v: t.sub_(1),
+    "*=": lambda t, v: t.mul_(v),
+    "/=": lambda t, v: t.div_(v),
+    "neg_": lambda t, v: t.neg_(),
+    "exp_": lambda t, v: t.exp_(),
+    "relu_": lambda t, v: t.relu_(),
+    "pow_": lambda t, v: t.pow_(2),
+    "square_": lambda t, v: t.square_(),
+    "sigmoid_": lambda t, v: torch.sigmoid_(t),
+}
+OUT_OF_PLACE: dict[str, Callable[[Any, Any], Any]] = {
+    "+=": lambda t, v: t + v,
+    "-= 1": lambda t, v: t - 1,
+    "*=": lambda t, v: t * v,
+    "/=": lambda t, v: t / v,
+    "neg_": lambda t, v: -t,
+    "exp_": lambda t, v: t.exp(),
+    "relu_": lambda t, v: t.relu(),
+    "pow_": lambda t, v: t**2,
+    "square_": lambda t, v: t.square(),
+    "sigmoid_": lambda t, v: torch.sigmoid(t),
+}
+
+
+@pytest.mark.parametrize("name", IN_PLACE)
+def test_writes_in_place(name: str) -> None:
+    """The parts are written where they lie, by a constant and by another tensor, and what looks at them sees it."""
+    for shape in SHAPES.values():
+        other = made(shape, torch.float64, 2, 0.5)
+        for v in (other, other.value):
+            x = made(shape, torch.float64, 1, 0.5)
+            seen, memory, wanted = x.view(-1) if shape else x, x.value.data_ptr(), OUT_OF_PLACE[name](x.clone(), v)
+            writes = x.value._version
+            assert IN_PLACE[name](x, v) is x
+            assert x.value.data_ptr() == memory
+            assert x.value._version > writes
+            for tensor in (x, seen.view(shape)):
+                assert torch.equal(tensor.value, wanted.value)
+                assert torch.equal(tensor.residual, wanted.residual)
+                assert torch.allclose(tensor.components, wanted.components, rtol=1e-13)
+            moved = x * 2.0
+            assert torch.equal(moved.components, x.components * 2)
+
+
+def test_what_was_written_is_no_square_any_more() -> None:
+    x = made((2, 3), torch.float64, 3, 0.5)
+    square = x * x
+    square.mul_(2.0)
+    mean = square.mean(-1, keepdim=True)
+    assert torch.allclose(mean.components, square.components.mean(-1, keepdim=True), rtol=1e-12)
+    assert not torch.allclose((x * torch.rsqrt(mean)).components, F.rms_norm(x, (3,), eps=0.0).components, rtol=1e-6)
