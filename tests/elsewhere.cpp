@@ -8,8 +8,10 @@
 #include <set>
 #include <string>
 
-#include <ATen/ATen.h>
+#include <ATen/core/Tensor.h>
 #include <ATen/CPUGeneratorImpl.h>
+#include <ATen/ops/convolution.h>
+#include <ATen/ops/empty.h>
 #include <ATen/EmptyTensor.h>
 #include <ATen/detail/PrivateUse1HooksInterface.h>
 #include <ATen/native/CPUFallback.h>
@@ -21,7 +23,7 @@
 #include <ATen/ops/view_native.h>
 #include <c10/core/CPUAllocator.h>
 #include <c10/core/impl/DeviceGuardImplInterface.h>
-#include <torch/extension.h>
+#include <pybind11/pybind11.h>
 #include <torch/library.h>
 
 namespace {

@@ -26,15 +26,16 @@ def fewer(number: int, part: int = 5) -> int:
     return max(2, number // part) if quick else number
 
 
-def turns(rows: Iterable[Any], turn: int, of: int) -> list[Any]:
-    """The rows of a table that are tested in one of its columns: all of them, or where only the quick tests are run,
-    those whose turn it is there: each row in some column, and each column on some rows, but not all pairs."""
+def turns(rows: Iterable[Any], turn: int, of: int, at_length: int = 1) -> list[Any]:
+    """The rows of a table that are tested in one of its columns: one in `at_length`, or in `of` where only the quick
+    tests are run, those whose turn it is there: each row in some column, and each column on some rows, but not all
+    pairs."""
     given = list(rows)
-    return [row for i, row in enumerate(given) if not quick or (i - turn) % min(of, len(given)) == 0]
+    return [row for i, row in enumerate(given) if (i - turn) % min(of if quick else at_length, len(given)) == 0]
 
 
 # By the option -m: how many cases of one test are run, and how the others are marked.
-CASES = {"quick": (9, "slow"), "not slow": (9, "slow"), "not long": (50, "long")}
+CASES = {"quick": (6, "slow"), "not slow": (6, "slow"), "not long": (50, "long")}
 
 
 def left_out(names: Iterable[str], most: int) -> set[str]:

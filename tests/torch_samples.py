@@ -27,6 +27,10 @@ with warnings.catch_warnings():
     # that runs for a test whose progress it could note: most of what the tables take, if it is left.
     common_utils.set_rng_seed, common_utils.extract_test_fn = seed_all, lambda: None
     from torch.testing._internal.common_methods_invocations import op_db
+    from torch.testing._internal.opinfo import core
+
+    # The names that it has itself, if another module has loaded it before.
+    core.set_rng_seed, core.extract_test_fn = common_utils.set_rng_seed, common_utils.extract_test_fn
 
 Function = Callable[..., Any]
 Path = tuple[Any, ...]

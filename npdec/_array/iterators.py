@@ -148,7 +148,10 @@ class flatiter(ArrayBase):
                 raise IndexError("Assigning to a flat iterator with a 0-D index is not supported")
             key, value = self._key(key), plain_of(value)
             if isinstance(key, int):
-                source = as_value(value, self._array._d, self._array._t.device)
+                try:
+                    source = as_value(value, self._array._d, self._array._t.device)
+                except (OverflowError, TypeError, ValueError) as error:
+                    raise ValueError("Error setting single item of array.") from error
                 if source.dim() or (source.dtype.is_complex and not self._array._d.is_complex):
                     raise ValueError("Error setting single item of array.")
                 self._array[self._coordinates(torch.tensor(key))] = wrap.wrap_scalar(source)

@@ -107,6 +107,7 @@ class UfuncBase:
     _flags: Any  # which floating-point errors it can report
     _torch: Callable[..., Any] | None  # the torch function that is its kernel between arrays of the dtypes in _arrays
     _bare: Callable[..., Any] | None  # that function for plain tensors, without its rule
+    _spare: int | None = None  # what its last operand may be where a mask leaves elements out, if some are refused
     _integers: Callable[..., Any] | None  # what torch makes of signed integers, None where it does otherwise
     _in_place: Callable[..., Any] | None = None  # the operator that writes the result into its first operand
     _direct: frozenset[torch.dtype]  # those of which it is the kernel beside anything

@@ -165,9 +165,10 @@ class Spec:
     the ufunc that a reduction folds along an axis, and so is the method `reduce` of. `direct` is its common call.
     `integers` is what torch makes of signed integers, where the operator stands between arrays of one dtype, or an
     array of int64 and a Python int; None says that the body has to. `in_place` writes what `torch` gives into its first
-    operand, where that is no function with such a method. `by_numpy` names the dtypes in which NumPy, where it is
-    installed, finds the same bits of many elements sooner. `unbound` functions are no methods of classes that have
-    them.
+    operand, where that is no function with such a method. `spare` is an integer that stands for the last operand where
+    a mask leaves elements out, of a ufunc that refuses some integers there. `by_numpy` names the dtypes in which NumPy,
+    where it is installed, finds the same bits of many elements sooner. `unbound` functions are no methods of classes
+    that have them.
     """
 
     name: str
@@ -187,6 +188,7 @@ class Spec:
     in_place: Callable[..., Any] | None = None
     by_numpy: frozenset[Any] = frozenset()
     unbound: bool = False
+    spare: int | None = None
 
 
 def _marked(kernel: Kernel, **declared: Any) -> Kernel:
@@ -242,6 +244,7 @@ def ufunc(
     integers: Callable[..., Any] | None = None,
     in_place: Callable[..., Any] | None = None,
     by_numpy: frozenset[Any] = frozenset(),
+    spare: int | None = None,
 ) -> Callable[[Kernel], Kernel]:
     """Declare a kernel as a universal function: element by element, with broadcasting and a table of loops."""
 
@@ -250,7 +253,7 @@ def ufunc(
         method_name = public_name if method is True else (method or None)
         spec = Spec(
             public_name, method_name, torch_function, loops, operator, identity, aliases, flags,
-            reflected=reflected, integers=integers, in_place=in_place, by_numpy=by_numpy,
+            reflected=reflected, integers=integers, in_place=in_place, by_numpy=by_numpy, spare=spare,
         )  # fmt: skip
         return _marked(kernel, __npdec__=spec)
 

@@ -89,7 +89,9 @@ def unwrap(
         period = scalar_tensor(period, dtype, p.device)
     # Whole periods to go back, or forward, until a step is at most half a period long; one of exactly half stays.
     if dtype.is_floating_point:
-        bounds = [] if discont is None else [torch.as_tensor(discont, device=p.device)]
+        if type(discont) in (int, float):
+            discont = scalar_tensor(discont, dtype, p.device)
+        bounds = [] if discont is None else [discont]
         shift = by_elements(_whole_periods, steps.to(dtype), period.to(dtype), *bounds)
     else:
         steps, whole = _util.to_int64(steps), _util.to_int64(period)
@@ -99,7 +101,10 @@ def unwrap(
         shift = -(torch.clamp(-back, min=0) + torch.clamp(forward, max=0)) * period
         shift = torch.where(whole == 0, -steps, shift)  # in a circle without length all numbers are one
         if discont is not None:
-            shift = torch.where(steps.abs() < discont, torch.zeros_like(shift), shift)
+            # Numbers that int64 does not hold are bounds as well.
+            bound = discont if type(discont) is not int or -(2**63) <= discont < 2**63 else float(discont)
+            lengths = steps.abs().to(torch.float64) if type(bound) is float else steps.abs()
+            shift = torch.where(lengths < bound, torch.zeros_like(shift), shift)
     del steps
     axis = _util.normalize_axis(axis, p.ndim)
     start = torch.zeros_like(p.narrow(axis, 0, min(p.shape[axis], 1)), dtype=shift.dtype)
@@ -111,10 +116,11 @@ def unwrap(
 
 
 def _whole_periods(steps: torch.Tensor, period: torch.Tensor, discont: torch.Tensor | None = None) -> torch.Tensor:
-    """What makes each step at most half a period long, where it is not shorter than `discont`."""
+    """What makes each step at most half a period long, where it is not shorter than `discont`, or than that."""
     back, forward = torch.ceil((steps - period / 2) / period), torch.floor((steps + period / 2) / period)
     shift = -(torch.clamp(back, min=0) + torch.clamp(forward, max=0)) * period
-    return shift if discont is None else torch.where(steps.abs() < discont, torch.zeros_like(shift), shift)
+    bound = period / 2 if discont is None else discont
+    return torch.where(steps.abs() < bound, torch.zeros_like(shift), shift)
 
 
 @public(errors="subtract", direct=Direct(lambda a: steps_along(a, 0) if a.dim() == 1 else None, _SUBTRACTED))

@@ -53,7 +53,10 @@ def isclose(
     scaled = _joined(operator.mul, rtol, abs(reference))
     distance, bound = _together(torch.abs(torch.sub(a, b)), _joined(operator.add, atol, scaled))
     near = distance <= bound
-    close = (near & torch.isfinite(b)) | (a == b)
+    # A finite number may be infinite in the dtype of the others, where the distance and the bound are too.
+    if isinstance(reference, torch.Tensor) or not abs(reference) < math.inf:
+        near = near & torch.isfinite(b)
+    close = near | (a == b)
     return close | (torch.isnan(a) & torch.isnan(b)) if equal_nan else close
 
 

@@ -45,6 +45,7 @@ def reciprocal(x: Pointwise):
     aliases=("pow",),
     flags=_flags.POWER,
     integers=of_integers(torch.pow, 0),
+    spare=1,
 )
 def power(x1: Pointwise, x2: Pointwise):
     """x1 to the power of x2, with broadcasting. Integer powers of integers stay integers and wrap around.

@@ -276,6 +276,8 @@ def _in_grid(
         )
     if columns[0].is_complex():
         raise TypeError("histogramdd: complex values have no order; take their real part or magnitude")
+    if not count:
+        weights = None  # nor are they looked at where nothing is counted
     if weights is not None:
         if tuple(weights.shape) != (count,):
             raise ValueError("The weights and list don't have the same length.")

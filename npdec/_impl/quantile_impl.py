@@ -195,8 +195,10 @@ def _check(a: torch.Tensor, q: Any, axis: Any, method: str, weights: Any, percen
     if not isinstance(q, torch.Tensor):
         if isinstance(q, complex):
             raise TypeError(f"the fractions of a distribution are real numbers, not {q}")
-        dtype = torch.float64 if isinstance(q, float) or percent else torch.int64
-        q = torch.full((), q, dtype=dtype, device=a.device)
+        if isinstance(q, float) or percent:
+            q = torch.full((), float(q), dtype=torch.float64, device=a.device)
+        else:  # as far out of range where int64 does not hold it
+            q = torch.full((), min(max(q, -1), 2), dtype=torch.int64, device=a.device)
     if percent:
         q = (q if q.is_floating_point() else q.to(torch.float64)) / 100
     elif not q.is_floating_point():

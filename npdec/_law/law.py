@@ -371,7 +371,7 @@ def ruled(kernel: Function, parameters: Sequence[Parameter]) -> Function:
             result = rule(kernel, args, kwargs)
         warn_beyond_range(kernel, args, result)
         if completeness.is_on(kernel):
-            completeness.check(kernel, args, result)
+            completeness.check(kernel, args, result, kwargs, tags)
         return result
 
     def apply(*args: Any, **kwargs: Any) -> Any:

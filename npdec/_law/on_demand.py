@@ -55,10 +55,11 @@ class _Components(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *grads: torch.Tensor) -> Any:
         follows = torch.is_grad_enabled()  # gradients of gradients are wanted
+        saved = _saved(ctx)
         asked = [i for i, wanted in enumerate(ctx.needs_input_grad[2:]) if wanted]
         # One tensor may have been made of another: gradients are to end at each of them.
         with torch.enable_grad():
-            tensors = [t.view_as(t) if follows else t.detach() for t in ctx.saved_tensors]
+            tensors = [t.view_as(t) if follows else t.detach() for t in saved]
             inputs = [tensors[i] if follows else tensors[i].requires_grad_() for i in asked]
             made = ctx.again(tensors)
         found: list[Any] = [None] * len(tensors)
@@ -67,6 +68,21 @@ class _Components(torch.autograd.Function):
             for i, grad in zip(asked, back, strict=True):
                 found[i] = grad
         return None, None, *found
+
+
+def _saved(ctx: Any) -> Sequence[torch.Tensor]:
+    """What was kept of a call. Raises RuntimeError where it was written since, and says what to do."""
+    try:
+        saved: Sequence[torch.Tensor] = ctx.saved_tensors
+    except RuntimeError as error:
+        if "modified by an inplace operation" not in str(error):
+            raise
+        name = getattr(ctx.again.func, "__name__", "a function")
+        raise RuntimeError(
+            f"{name}: gradients of its contributions want its arguments as they were at the call, and one of them was "
+            f"written since; make a new tensor instead (h = h * 2 for h.mul_(2)), or give {name} a clone"
+        ) from error
+    return saved
 
 
 def graph_on_demand(

@@ -16,6 +16,7 @@ from npdec._array.together import beside
 from npdec._core import door
 from npdec._core.base import MetAsking, UfuncBase
 from npdec._core.tags import NoValue
+from npdec._decomposed.tensor import DecomposedTensor
 from npdec._impl import _storage, _util, dtypes_impl
 from npdec._normalizer.loops import check_casting, read_signature, split
 from npdec._torch.interrupts import each
@@ -28,6 +29,7 @@ __all__ = [
     "choose",
     "deliver",
     "deliver_stacks",
+    "left_out",
     "miscounted",
     "placed_out",
     "read",
@@ -137,6 +139,23 @@ def as_mask(where: Any, others: Iterable[Any]) -> torch.Tensor | None:
             f"Cannot cast array data from {wrap.dtype_repr(mask.dtype)} to dtype('bool') according to the rule 'safe'"
         )
     return mask
+
+
+def left_out(function: UfuncBase, operands: tuple[Any, ...], mask: torch.Tensor | None) -> tuple[Any, ...]:
+    """The operands of a ufunc that refuses some integers, of which it is not to refuse what the mask leaves out."""
+    spare, last = function._spare, operands[-1]
+    if mask is None or spare is None:
+        return operands
+    chosen = mask.value if isinstance(mask, DecomposedTensor) else mask
+    if isinstance(last, torch.Tensor):
+        if dtypes_impl.kind(last.dtype) == "i":
+            return (*operands[:-1], torch.where(chosen, last, spare))
+        return operands
+    if type(last) is not int or last >= 0 or not _util.is_known_true(~chosen.any()):
+        return operands  # a number is refused wherever it is needed
+    dtype = dtypes_impl.result_type(*operands)
+    held = dtypes_impl.kind(dtype) == "i" and last >= torch.iinfo(dtype).min
+    return (*operands[:-1], spare) if held else operands
 
 
 def read_starts(function: UfuncBase, indices: Any, length: int) -> torch.Tensor:

@@ -101,7 +101,7 @@ class ufunc(UfuncBase):
         self._direct, self._arrays = _direct_dtypes(spec, self.nin)
         self._torch = function
         self._bare = function if bare is None else bare
-        self._integers = spec.integers
+        self._integers, self._spare = spec.integers, spec.spare
         self._takes_numbers = spec.torch is not None
         ruled = any(p.tag in LAW_TAGS for p in parameters)
         self._kernel = law.ruled(kernel, parameters) if ruled else kernel
@@ -232,6 +232,7 @@ class ufunc(UfuncBase):
             given = {"out": outs, **options} if out is not NoValue and out is not None else options
             return call_options.asked(self, inputs, given, error)
         operands = tuple(x if type(x) in _PYTHON_SCALARS else as_operand_beside(x, inputs) for x in inputs)
+        operands = call_options.left_out(self, operands, call.mask)
         operands = operands if call.outs is None or tracing() else apart(operands, call.outs)
         found: set[str] | None = set() if fp_state.watching else None
 

@@ -205,7 +205,7 @@ def dispatch(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any
         link_results(result, args, kwargs)
         warn_beyond_range(func, args, result)
     if completeness.is_on(func):
-        completeness.check(func, args, result)
+        completeness.check(func, args, result, kwargs)
     return result
 
 

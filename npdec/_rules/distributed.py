@@ -74,7 +74,7 @@ def _answer(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     if completeness.is_on(func):
         for one in _leaves([result]):
             if isinstance(one, DecomposedDTensor):
-                completeness.check(func, args, one.local)
+                completeness.check(func, args, one.local, kwargs)
     return result
 
 

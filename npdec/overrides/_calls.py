@@ -209,7 +209,7 @@ def _answered(rule: Any, func: Any, args: Sequence[Any], kwargs: dict[str, Any])
     if not tracing():
         link_results(result, args, kwargs)
     if completeness.is_on(func):
-        completeness.check(func, args, result)
+        completeness.check(func, args, result, kwargs)
     return result
 
 

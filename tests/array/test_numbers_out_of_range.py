@@ -43,6 +43,15 @@ CALLS = {
     "x[[0, 1]] =": lambda n, x, v: wrote(lambda x: x.__setitem__([0, 1], v), x),
     "x[:2] = a list": lambda n, x, v: wrote(lambda x: x.__setitem__(slice(0, 2), [v, 1]), x),
     "x[x > 1] =": lambda n, x, v: wrote(lambda x: x.__setitem__(x > 1, v), x),
+    "x.flat[0] =": lambda n, x, v: wrote(lambda x: x.flat.__setitem__(0, v), x),
+    "x.flat[:2] =": lambda n, x, v: wrote(lambda x: x.flat.__setitem__(slice(0, 2), v), x),
+    "isclose": lambda n, x, v: n.isclose(x, v),
+    "isclose, of the number": lambda n, x, v: n.isclose(v, x),
+    "isclose, infinity": lambda n, x, v: n.isclose(x * (math.inf if x.dtype.kind == "f" else 1), v),
+    "quantile": lambda n, x, v: n.quantile(x, v),
+    "nanpercentile": lambda n, x, v: n.nanpercentile(x, v),
+    "power, nowhere": lambda n, x, v: n.power(x, v, where=False, out=n.zeros(4, "c16")),
+    "power, somewhere": lambda n, x, v: n.power(x, v, where=n.array(SOME), out=n.zeros(4, "c16")),
     "where": lambda n, x, v: n.where(SOME, x, v),
     "choose": lambda n, x, v: n.choose([0, 1, 0, 1], [x, v]),
     "select": lambda n, x, v: n.select([x > 2], [x], v),
@@ -90,6 +99,27 @@ def test_functions_take_numbers_as_numpys(name):
                     )
                 else:
                     assert made == wanted, (dtype, number)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int64"])
+def test_periods_and_bounds_of_any_size(dtype):
+    """Where a period is infinite, no step is too long; numbers that int64 does not hold are bounds as well."""
+    steps = numpy.array([0, 1, 7, -3, 3, 3, -9, 2**40], dtype)
+    with numpy.errstate(all="ignore"):
+        for period in (math.inf, math.nan, 0.0, 2.5, 4, 5, 64):
+            for bound in (None, 0.1, 1, 3, 6.5, math.inf, math.nan, 2**63, -(2**64), 10**30):
+                wanted = numpy.unwrap(steps, bound, period=period)
+                made = np.unwrap(np.array(steps), bound, period=period)
+                assert str(made.dtype) == str(wanted.dtype)
+                numpy.testing.assert_array_equal(numpy.asarray(made), wanted, f"{period}, {bound}")
+
+
+def test_weights_of_nothing_are_not_looked_at():
+    for weights in (None, [], [1.0], [[1.0]]):
+        found = [n.histogram2d([], [], 2, weights=weights) for n in (numpy, np)]
+        for made, wanted in zip(found[1], found[0], strict=True):
+            numpy.testing.assert_array_equal(numpy.asarray(made), wanted)
+            assert str(made.dtype) == str(wanted.dtype)
 
 
 SHAPES = [(0,), (0, 3), (2, 0), (3,), (2, 3)]

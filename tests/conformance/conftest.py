@@ -1,6 +1,8 @@
 """Runs the tests that ship inside the installed NumPy on npdec, and holds the list of those that are known to fail.
 
-`suite.toml` beside this file says which files of NumPy's run, which do not and why. `expected_failures.txt` lists the
+`suite.toml` beside this file says which files of NumPy's run, which do not and why, and which tests take so long that
+they run only where the suite is named, as `scripts/conformance.py` does; so do those of more than `MOST` cases, of
+which others run a part. `expected_failures.txt` lists the
 tests that are known to fail, in groups with a reason each, a test function or one set of its parameters in a line. A
 listed test that passes fails (stale), and so does an unlisted one that fails, and a line that names no test.
 
@@ -11,6 +13,7 @@ inapplicable. That is the whole rule.
 
 from __future__ import annotations
 
+import collections
 import contextlib
 import json
 import os
@@ -25,8 +28,11 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 
+import tiers
+
 HERE = Path(__file__).parent
 SECONDS = 240  # of the processor's time, for one test
+MOST = 50  # cases of one test, as of npdec's own where `pytest -n auto` runs them
 
 # Random examples: the same ones everywhere, and where a test fails on one, which takes no more than that to say whether
 # it is applicable, that one is not made smaller. (What is kept of earlier runs is another thing that tests depend on.)
@@ -163,6 +169,8 @@ class Conformance:
         unknown = [f"{module}::{name}" for module, names in unmatched.items() for name in names]
         if unknown and not any(arg.count("::") > 1 for arg in config.args):  # some of a file's tests
             raise pytest.UsageError(f"expected_failures.txt names tests that NumPy does not have: {sorted(unknown)}")
+        if not config.getoption("keyword") and not any(HERE.name in arg for arg in config.args):
+            _thin(config, items)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
@@ -221,6 +229,23 @@ class Conformance:
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         if self.report is not None and not hasattr(session.config, "workerinput"):
             Path(self.report).write_text(json.dumps(self.outcomes, indent=1, sort_keys=True), "utf-8")
+
+
+def _thin(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what takes long, and cases of tests of very many."""
+    names = {item.nodeid: item for item in items if item.getparent(NumpyTests) is not None}
+    if not names:
+        return
+    suite = tomllib.loads((HERE / "suite.toml").read_text("utf-8"))
+    most = dict.fromkeys((name for some in suite["long"].values() for name in some.split()), 0) | suite["cases"]
+    cases = collections.defaultdict(list)
+    for name in names:
+        cases[name.removeprefix(f"{SUITE}::").partition("[")[0]].append(name)
+    if most.keys() - cases:
+        raise pytest.UsageError(f"suite.toml names tests that NumPy does not have: {sorted(most.keys() - cases)}")
+    out = {name for test, its in cases.items() for name in tiers.left_out(its, most.get(test, MOST))}
+    config.hook.pytest_deselected(items=[names[name] for name in out])
+    items[:] = [item for item in items if item.nodeid not in out]
 
 
 LISTED = pytest.StashKey[bool]()  # whether the very test is listed, and not the function whose parameters it has

@@ -124,7 +124,8 @@ def test_numbers_while_torch_is_watched():
     assert double(np.ones(3)).tolist() == [2 * float(np.exp(x))] * 3
 
 
-@pytest.mark.parametrize("make", ["element", *(pytest.param(t, marks=pytest.mark.slow) for t in ("float64", "int64"))])
+@pytest.mark.slow
+@pytest.mark.parametrize("make", ["element", "float64", "int64"])
 @pytest.mark.filterwarnings("ignore:Dynamo detected a call:UserWarning")  # of what is remembered, on its first call
 def test_scalars_that_hold_no_tensor_are_compiled(make):
     """torch.compile does not see that the tensor is made when it is asked for."""

@@ -74,7 +74,7 @@ def test_ufuncs_as_the_general_way(name: str, function: Any) -> None:
     known = operands()
     letters = "CDIcdi" if function.nin == 1 else "CDcixspnhk"
     turn = [its for its, _ in UFUNCS].index(name)
-    for chosen in tiers.turns(itertools.product(letters, repeat=function.nin), turn, 9):
+    for chosen in tiers.turns(itertools.product(letters, repeat=function.nin), turn, 9, 2):
         if not set(chosen) & set("CDIcdi"):
             continue
         call = lambda chosen=chosen: function(*[known[letter] for letter in chosen])  # noqa: E731

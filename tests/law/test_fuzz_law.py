@@ -17,7 +17,7 @@ from law_singles import COMPOSED, agrees, drawn
 from tiers import fewer
 
 BATCH = 10
-QUICK, SLOW, LONG = 40, 130, 500  # programs of each kind of tests, with those before
+QUICK, SLOW, LONG = 40, 130, 300  # programs of each kind of tests, with those before
 
 
 def _marks(first: int) -> list[pytest.MarkDecorator]:

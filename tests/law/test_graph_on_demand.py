@@ -109,3 +109,18 @@ def test_several_gradients_at_once_and_the_rule_in_force(layers):
     with np.rule("scaling"):
         found = torch.autograd.grad(loss, weight)[0]
     assert torch.equal(found, expected)
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize("write", [lambda h: h.mul_(2), lambda h: h[0].zero_()])
+def test_arguments_that_were_written_since_are_named(layers, write):
+    """Nothing is computed of what stands there now, and a clone is not written."""
+    x = np.decompose(torch.randn(2, 3, dtype=torch.float64))
+    h = layers[0](x)
+    given = h.clone()
+    expected = torch.autograd.grad(torch.tanh(h).components.sum(), layers[0].weight, retain_graph=True)[0]
+    made, apart = torch.tanh(h).components.sum(), torch.tanh(given).components.sum()
+    write(h)
+    assert torch.equal(torch.autograd.grad(apart, layers[0].weight)[0], expected)
+    with pytest.raises(RuntimeError, match=r"tanh: .* written since; make a new tensor"):
+        torch.autograd.grad(made, layers[0].weight)

@@ -130,7 +130,7 @@ def compare(call: Callable[[], Any]) -> None:
 
 @pytest.mark.parametrize("name", OF_ROWS)
 def test_rows_as_the_general_way(name: str) -> None:
-    for x in tiers.turns(tensors(), list(OF_ROWS).index(name), 12):
+    for x in tiers.turns(tensors(), list(OF_ROWS).index(name), 12, 2):
         axes: list[Any] = [0, -1]
         if x.ndim > 1 and name not in ("max", "min", "prod"):
             axes.append((0, 1))
@@ -141,7 +141,7 @@ def test_rows_as_the_general_way(name: str) -> None:
 
 @pytest.mark.parametrize("name", OTHERS)
 def test_others_as_the_general_way(name: str) -> None:
-    for x in tiers.turns(tensors(), list(OTHERS).index(name), 12):
+    for x in tiers.turns(tensors(), list(OTHERS).index(name), 12, 2):
         compare(lambda x=x: OTHERS[name](x))
 
 

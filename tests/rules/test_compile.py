@@ -28,8 +28,8 @@ def fresh():
     torch._dynamo.reset()
 
 
-def gpt2_block(attention):
-    config = transformers.GPT2Config(n_embd=16, n_layer=1, n_head=2, attn_implementation=attention)
+def gpt2_block():
+    config = transformers.GPT2Config(n_embd=16, n_layer=1, n_head=2, attn_implementation="sdpa")
     torch.manual_seed(0)
     return transformers.models.gpt2.modeling_gpt2.GPT2Block(config, layer_idx=0).double().eval()
 
@@ -79,11 +79,11 @@ def test_mlp():
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("weights", [False, True])
-def test_multihead_attention(weights):
+def test_multihead_attention():
+    """Written out, since its weights are asked for; without them it is in the layer below."""
     torch.manual_seed(0)
     layer = nn.MultiheadAttention(16, 2, batch_first=True).double().eval()
-    compare(lambda x: layer(x, x, x, need_weights=weights)[0], tokens())
+    compare(lambda x: layer(x, x, x, need_weights=True)[0], tokens())
 
 
 @pytest.mark.long
@@ -107,9 +107,8 @@ def test_cnn():
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("attention", ["eager", "sdpa"])
-def test_gpt2_block(attention):
-    compare(gpt2_block(attention), tokens(), "aot_eager" if attention == "sdpa" else "eager")
+def test_gpt2_block():
+    compare(gpt2_block(), tokens(), "aot_eager")
 
 
 def test_inductor():
@@ -225,7 +224,7 @@ def test_blocks_share_a_graph():
         graphs.append(graph)
         return graph.forward
 
-    blocks = [gpt2_block("sdpa") for _ in range(4)]
+    blocks = [gpt2_block() for _ in range(4)]
     for block in blocks:
         for parameter in block.parameters():
             nn.init.normal_(parameter, std=0.2)

@@ -94,6 +94,35 @@ def test_operations_of_any_kind_are_checked(name, act):
         assert "getitem" in str(caught.value)
 
 
+CANCELLING = {
+    "cross": lambda x, y: np.cross(x, x * 3),
+    "the norm of it": lambda x, y: np.linalg.norm(np.cross(x, x * 3)),
+    "products": lambda x, y: np.exp(x * y * 3 - y * 3 * x) * x,
+    "sums": lambda x, y: (x.sum() - (x[:, 0] + x[:, 2] + x[:, 1]).sum()) * 7,
+}
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("name", CANCELLING)
+def test_what_roundings_leave_is_measured_by_the_terms(name, dtype):
+    """Where all terms cancel, what is left misses as much as it is: none of its digits are known."""
+    rng = numpy.random.default_rng(7)
+    for scale in (1e-3, 1.0, 1e3):
+        x, y, r = (np.array(rng.normal(size=(4, 3)) * scale, dtype) for _ in range(3))
+        x, y = np.decompose(x, baseline=r), np.decompose(y / scale)
+        with np.check_completeness():
+            made = CANCELLING[name](x, y)
+        assert numpy.isfinite(made.components).all()
+
+
+def test_more_than_roundings_of_the_terms_is_found_where_they_cancel():
+    x, y = np.decompose(np.array([0.1, 0.7])), np.decompose(np.array([1.7, -0.3]))
+    a, b = x * y * 3, y * 3 * x
+    a.tensor.components.mul_(1 + 1e-12)
+    with np.check_completeness(), pytest.raises(CompletenessError, match="subtract"):
+        a - b
+
+
 def test_writes_in_place_are_checked():
     x, out = np.decompose(np.array([1.0, 2.0])), np.zeros(2)
     broken = x[1]

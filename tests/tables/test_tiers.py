@@ -46,6 +46,7 @@ def test_each_row_has_its_turn_and_each_column_rows(monkeypatch, count, of):
     assert count < of or sum(map(len, found)) == count
     monkeypatch.setattr(tiers, "quick", False)
     assert tiers.turns(range(count), 1, of) == list(range(count))
+    assert [tiers.turns(range(count), turn, 9, of) for turn in range(of)] == found
 
 
 def test_of_many_cases_a_part_is_quick():
