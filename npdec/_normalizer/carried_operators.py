@@ -15,6 +15,7 @@ from npdec._core.tags import spec_of
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._dtypes.dtype import SCALARS
 from npdec._impl import dtypes_impl
+from npdec._normalizer import discrete_calls
 from npdec._normalizer.operators import COMPARISONS, UNARY, make
 from npdec._normalizer.ufunc import ufunc
 from npdec._torch.tracing import direct, tracing
@@ -31,6 +32,8 @@ def attach_carried_operators(functions: Iterable[Any]) -> None:
     for function in functions:
         if isinstance(function, ufunc) and function._torch is not None:
             stem = spec_of(function.__kernel__).operator
+            if stem is not None and function.nin > 1:
+                _attach_to_discrete(function, stem)
             for dtype in _FLOATS:
                 if stem is not None and (dtype in function._arrays or stem == "divmod"):
                     _attach(function, stem, dtype)
@@ -71,6 +74,17 @@ def _attach(function: ufunc, stem: str, dtype: torch.dtype) -> None:
         )
         made.__globals__["_call"] = _first(function._torch, made.__globals__)
         setattr(carrier, name, made)
+
+
+def _attach_to_discrete(function: ufunc, stem: str) -> None:
+    """The operators of booleans and integers, beside each other, floating scalars that carry something, and numbers."""
+    for carrier in discrete_calls.CARRIED:
+        for name, kind in ((f"__{stem}__", "discrete"), (f"__r{stem}__", "discrete reflected")):
+            slow = getattr(carrier, name, None)
+            if slow is not None:
+                more = {"_slow": slow, "_Decomposed": DecomposedTensor, "_tracing": tracing}
+                more |= {"_taken": discrete_calls.TAKEN, "_of_discrete": discrete_calls.of_discrete}
+                setattr(carrier, name, make(kind, function, name, **more))
 
 
 def _attach_to_conditions(function: ufunc, stem: str) -> None:

@@ -15,7 +15,7 @@ from npdec._core.base import UfuncBase
 from npdec._decomposed.kept_components import dtype_of_steps
 from npdec._decomposed.tensor import DecomposedTensor, Labels
 from npdec._impl import dtypes_impl
-from npdec._law.discrete_of_few import as_few_numbers, is_discrete
+from npdec._law.discrete_of_few import FAR, as_few_numbers, is_discrete
 from npdec._law.of_few import FEW, listed, multipliers, tensor_of
 from npdec._law.ordinary import built, is_ordinary
 
@@ -27,7 +27,6 @@ _DISCRETE = frozenset({torch.bool, torch.int64})
 _CARRIED = frozenset(wrap.CARRIERS[dtype] for dtype in (*_DISCRETE, *_REAL))
 _HOSTS = frozenset(cls for cls in CONCRETE if cls._torch_dtype in (*_DISCRETE, _DOUBLE))
 _PLAIN = frozenset({bool, int, float})
-_FAR = 2**20  # up to which squares and cubes of integers are in their range
 _STEEP = 1e6
 
 
@@ -42,7 +41,7 @@ def _is_few(x: Any) -> bool:
         return False
     if x.value.dtype is torch.bool:
         return x.value.is_contiguous()
-    return x.value.is_contiguous() and all(-_FAR <= n <= _FAR for end in (x.value, x.residual) for n in listed(end))
+    return x.value.is_contiguous() and all(-FAR <= n <= FAR for end in (x.value, x.residual) for n in listed(end))
 
 
 def of_one_array(function: UfuncBase, x: Any) -> Any:
@@ -91,7 +90,7 @@ def of_arrays(function: UfuncBase, inputs: tuple[Any, ...]) -> Any:
         kind = type(x)
         if kind in _PLAIN or kind in _HOSTS:
             number = x._n if kind in _HOSTS else x
-            if not floating and not -_FAR <= number <= _FAR:
+            if not floating and not -FAR <= number <= FAR:
                 return None
             numbers.append(
                 dtypes_impl.kept_beside(number if floating else float(number), dtype if floating else _DOUBLE)
