@@ -78,12 +78,14 @@ def _attach(function: ufunc, stem: str, dtype: torch.dtype) -> None:
 
 def _attach_to_discrete(function: ufunc, stem: str) -> None:
     """The operators of booleans and integers, beside each other, floating scalars that carry something, and numbers."""
-    for carrier in discrete_calls.CARRIED:
+    taken = dict.fromkeys(discrete_calls.CARRIED, discrete_calls.TAKEN)
+    taken |= dict.fromkeys([wrap.CARRIERS[dtype] for dtype in _FLOATS], discrete_calls.MIXED)
+    for carrier, others in taken.items():
         for name, kind in ((f"__{stem}__", "discrete"), (f"__r{stem}__", "discrete reflected")):
             slow = getattr(carrier, name, None)
             if slow is not None:
                 more = {"_slow": slow, "_Decomposed": DecomposedTensor, "_tracing": tracing}
-                more |= {"_taken": discrete_calls.TAKEN, "_of_discrete": discrete_calls.of_discrete}
+                more |= {"_taken": others, "_of_discrete": discrete_calls.of_discrete}
                 setattr(carrier, name, make(kind, function, name, **more))
 
 

@@ -31,19 +31,21 @@ from npdec._law.ordinary import Number, built, condition_in, is_observed, number
 from npdec._law.pairs_of_numbers import Operand, compared, numbers_of, total
 from npdec._normalizer import discrete_arrays
 
-__all__ = ["CARRIED", "TAKEN", "answered_at_once", "as_number", "is_given", "of_discrete"]
+__all__ = ["CARRIED", "MIXED", "TAKEN", "answered_at_once", "as_number", "is_given", "of_discrete"]
 
 _BOOL, _INT64, _HALF, _DOUBLE = torch.bool, torch.int64, torch.float16, torch.float64
 _REAL = (torch.float64, torch.float32)
 CARRIED = frozenset((wrap.CARRIERS[_BOOL], wrap.CARRIERS[_INT64]))
 _FLOATS = frozenset(wrap.CARRIERS[dtype] for dtype in _REAL)
-_HOSTS = frozenset(cls for cls in CONCRETE if cls._torch_dtype in (_BOOL, _INT64, _DOUBLE))
+_HOSTS = frozenset(cls for cls in CONCRETE if cls._torch_dtype in (_BOOL, _INT64, *_REAL))
 _WHOLE = frozenset((SCALARS[_BOOL], SCALARS[_INT64]))
 _PLAIN = frozenset({bool, int, float})
 _KEYS = frozenset({*_WHOLE, bool, int})
 _LOGIC = frozenset({"and", "or", "xor"})
 _KINDS = frozenset({"isfinite", "isinf", "isnan"})  # of which all booleans and integers are one
 TAKEN = CARRIED | _FLOATS | _HOSTS | _PLAIN  # the operands of which two are found here
+# Those beside which a floating scalar that carries something is found here: others the law takes as they are.
+MIXED = CARRIED | _FLOATS | _HOSTS | {bool}
 Ends = Sequence[Any]
 _LAWS = frozenset({"Pointwise", "Stepwise", "Linear"})
 _ALONE = frozenset({"rint", "invert", "logical_not"})  # whose kernels leave the law to torch's functions
@@ -59,6 +61,14 @@ def answered_at_once(spec: Spec) -> frozenset[Any]:
 def is_given(inputs: tuple[Any, ...]) -> bool:
     """Whether an operand is decomposed booleans or integers, which carry something."""
     return any(type(x) in CARRIED for x in inputs) or discrete_arrays.is_given(inputs)
+
+
+def is_mixed(inputs: tuple[Any, ...]) -> bool:
+    """Whether it is a floating scalar that carries something beside one of another dtype, or a number that is none."""
+    if len(inputs) != 2:
+        return False
+    a, b = type(inputs[0]), type(inputs[1])
+    return a is not b and ((a in _FLOATS and b in MIXED) or (b in _FLOATS and a in MIXED))
 
 
 def as_number(x: Any, dtype: torch.dtype) -> Any:

@@ -103,7 +103,7 @@ def computed(function: UfuncBase, inputs: tuple[Any, ...]) -> Any:
     if fp_state.watching:
         return NoValue
     made = _of_one_dtype(function, inputs)
-    if made is None and discrete_calls.is_given(inputs):
+    if made is None and (discrete_calls.is_given(inputs) or discrete_calls.is_mixed(inputs)):
         made = None if tracing() else discrete_calls.of_discrete(function, inputs)
     if made is None and (type(inputs[0]) in _CARRIED or type(inputs[-1]) in _CARRIED):
         made = _of_carried(function, inputs)
