@@ -17,12 +17,13 @@ from npdec._law.of_few import FEW, listed
 from npdec._law.ordinary import Number, built, condition_in, has_elements, is_number, is_ordinary, number_of
 from npdec._native import calls
 
-__all__ = ["FAR", "answer", "as_few_numbers", "is_discrete", "number_in_discrete"]
+__all__ = ["FAR", "answer", "are_same", "as_few_numbers", "is_discrete", "number_in_discrete"]
 
 Function = Callable[..., Any]
 _REAL = (torch.float64, torch.float32)
 _WHOLE = frozenset({torch.bool, torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8})
 _NUMBERS = frozenset({float, int, bool, type(None)})
+_ROUNDED, _HALF = 1e-6, 1e-3  # of what integers are, and what half precision makes of them
 FAR = 2**20  # up to which squares and cubes of integers are in the range of 64 bits
 
 
@@ -124,4 +125,10 @@ def _are_same(made: DecomposedTensor, value: torch.Tensor, residual: torch.Tenso
     if made.value.shape != value.shape:
         return False
     own, others = [*listed(value), *listed(residual)], [*listed(made.value), *listed(made.residual)]
-    return all(math.isfinite(a) and abs(a - b) <= 1e-6 * (1 + abs(a)) for a, b in zip(own, others, strict=True))
+    return are_same(own, others, value.dtype)
+
+
+def are_same(own: Sequence[float], others: Sequence[float], dtype: torch.dtype) -> bool:
+    """Whether numbers do what booleans and integers do, of which a function gives its `own` in a dtype."""
+    most = _HALF if dtype is torch.float16 else _ROUNDED
+    return all(math.isfinite(a) and abs(a - b) <= most * abs(a) for a, b in zip(own, others, strict=True))

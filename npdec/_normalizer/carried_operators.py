@@ -15,7 +15,7 @@ from npdec._core.tags import spec_of
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._dtypes.dtype import SCALARS
 from npdec._impl import dtypes_impl
-from npdec._normalizer import discrete_calls
+from npdec._normalizer import complex_calls, discrete_calls
 from npdec._normalizer.operators import COMPARISONS, UNARY, make
 from npdec._normalizer.ufunc import ufunc
 from npdec._torch.tracing import direct, tracing
@@ -24,6 +24,7 @@ __all__ = ["attach_carried_operators"]
 
 _FLOATS = (torch.float64, torch.float32)
 _OF_CONDITIONS, _BESIDE_CONDITIONS = ("and", "or", "xor"), ("add", "sub", "mul", "truediv")
+_OF_COMPLEX = ("add", "sub", "mul")
 _REFLECTED = ("pow", "floordiv", "mod")  # others have a function of torch for it, or are commutative
 
 
@@ -80,12 +81,16 @@ def _attach_to_discrete(function: ufunc, stem: str) -> None:
     """The operators of booleans and integers, beside each other, floating scalars that carry something, and numbers."""
     taken = dict.fromkeys(discrete_calls.CARRIED, discrete_calls.TAKEN)
     taken |= dict.fromkeys([wrap.CARRIERS[dtype] for dtype in _FLOATS], discrete_calls.MIXED)
-    for carrier, others in taken.items():
+    ways = [(carrier, others, discrete_calls.of_discrete) for carrier, others in taken.items()]
+    if stem in _OF_COMPLEX:
+        ways += [(carrier, complex_calls.BESIDE, complex_calls.of_complex) for carrier in taken]
+        ways += [(carrier, complex_calls.TAKEN, complex_calls.of_complex) for carrier in complex_calls.COMPLEX]
+    for carrier, others, of_two in ways:
         for name, kind in ((f"__{stem}__", "discrete"), (f"__r{stem}__", "discrete reflected")):
             slow = getattr(carrier, name, None)
             if slow is not None:
                 more = {"_slow": slow, "_Decomposed": DecomposedTensor, "_tracing": tracing}
-                more |= {"_taken": others, "_of_discrete": discrete_calls.of_discrete}
+                more |= {"_taken": others, "_of_discrete": of_two}
                 setattr(carrier, name, make(kind, function, name, **more))
 
 

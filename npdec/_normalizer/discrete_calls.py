@@ -25,7 +25,7 @@ from npdec._decomposed.size_limits import HANDFUL
 from npdec._decomposed.tensor import DecomposedTensor, Labels
 from npdec._dtypes.dtype import SCALARS
 from npdec._impl import dtypes_impl
-from npdec._law.discrete_of_few import FAR, number_in_discrete
+from npdec._law.discrete_of_few import FAR, are_same, number_in_discrete
 from npdec._law.of_few import multiplier
 from npdec._law.ordinary import Number, built, condition_in, is_observed, number_in, number_of
 from npdec._law.pairs_of_numbers import Operand, compared, numbers_of, total
@@ -38,6 +38,7 @@ _REAL = (torch.float64, torch.float32)
 CARRIED = frozenset((wrap.CARRIERS[_BOOL], wrap.CARRIERS[_INT64]))
 _FLOATS = frozenset(wrap.CARRIERS[dtype] for dtype in _REAL)
 _HOSTS = frozenset(cls for cls in CONCRETE if cls._torch_dtype in (_BOOL, _INT64, *_REAL))
+_SINGLE = SCALARS[torch.float32]
 _WHOLE = frozenset((SCALARS[_BOOL], SCALARS[_INT64]))
 _PLAIN = frozenset({bool, int, float})
 _KEYS = frozenset({*_WHOLE, bool, int})
@@ -55,7 +56,7 @@ def answered_at_once(spec: Spec) -> frozenset[Any]:
     """The classes of scalars that carry something of which a function of torch is called at once: of booleans and
     integers the host knows more, but for logic."""
     carriers = frozenset(wrap.CARRIERS.values())
-    return carriers if spec.operator in _LOGIC or spec.name.startswith("logical") else carriers - CARRIED
+    return carriers if spec.operator in _LOGIC or spec.name == "logical_not" else carriers - CARRIED
 
 
 def is_given(inputs: tuple[Any, ...]) -> bool:
@@ -121,13 +122,13 @@ def _of_one(function: UfuncBase, x: Any) -> Any:
     return None if any(part is None for part in made) else made
 
 
-def _computed(function: UfuncBase, *hosts: Any) -> Any:
+def _computed(function: Any, *hosts: Any) -> Any:
     """What a ufunc gives of scalars on the host; of booleans and integers that is remembered."""
     return _remembered(function, *hosts) if all(type(x) in _KEYS for x in hosts) else function(*hosts)
 
 
 @functools.lru_cache(1024, typed=True)
-def _remembered(function: UfuncBase, *hosts: Any) -> Any:
+def _remembered(function: Any, *hosts: Any) -> Any:
     return function(*hosts)
 
 
@@ -174,7 +175,7 @@ def _of_two(function: UfuncBase, inputs: tuple[Any, ...]) -> Any:
     plain number: by the law of two numbers (`npdec._law.pairs_of_numbers`), or by the function of floating ones."""
     ends: list[Sequence[Any]] = []
     operands: list[Operand] = []
-    labels, floating, wide = 0, False, torch.float32
+    labels, floating, narrow, wide = 0, False, False, torch.float32
     for x in inputs:
         kind = type(x)
         if kind in CARRIED or kind in _FLOATS:
@@ -195,16 +196,18 @@ def _of_two(function: UfuncBase, inputs: tuple[Any, ...]) -> Any:
             if not -FAR <= plain <= FAR:
                 return None
             operands.append(Operand(float(plain), float(plain), [], None))
+            narrow = narrow or kind is _SINGLE
             wide = wide if kind is bool or kind is SCALARS[_BOOL] or function._loops == "logical" else _DOUBLE
         else:
             return None
-    if labels > HANDFUL:
+    if labels > HANDFUL or (narrow and not floating):  # in which booleans are computed in single precision
         return None
     dtype = _dtype_beside(function, inputs) if floating else _DOUBLE
     if dtype is None:
         return None
     wide = dtype if floating and function._loops != "logical" else wide
-    after, before = (_computed(function, *[pair[i] for pair in ends]) for i in (0, 1))
+    call: Any = divmod if function.nout > 1 else function  # which scalars compute at once
+    after, before = (_computed(call, *[pair[i] for pair in ends]) for i in (0, 1))
     direct = dtype in function._direct
     known = function._bare if direct else function.__kernel__
     form = _law_of(function, known)
@@ -225,7 +228,7 @@ def _of_two(function: UfuncBase, inputs: tuple[Any, ...]) -> Any:
         dtypes_impl.kept_beside(x, _DOUBLE) if labels is None else number_of(x, r, column, labels, _DOUBLE)
         for x, r, column, labels, _ in operands
     ]
-    call: Any = function._torch if direct else function._kernel
+    call = function._torch if direct else function._kernel
     found = call(*numbers)
     given: Any = number_in(found) or condition_in(found) if type(found) is DecomposedTensor else None
     if given is None or not _is_same(after, given[0]) or not _is_same(before, given[1]):
@@ -283,7 +286,8 @@ def _passed(
 @functools.lru_cache(1024)
 def _in_doubles(function: UfuncBase, place: int | None, x: float, y: float) -> float:
     """What a ufunc gives of two numbers in double precision."""
-    made = function(wrap.FLOAT64(x), wrap.FLOAT64(y))
+    call: Any = function if place is None else divmod
+    made = call(wrap.FLOAT64(x), wrap.FLOAT64(y))
     return float((made if place is None else made[place])._n)
 
 
@@ -292,5 +296,4 @@ _RESULTS = frozenset(SCALARS[d] for d in (_BOOL, torch.int8, _INT64, _HALF, *_RE
 
 def _is_same(end: Any, number: float) -> bool:
     """Whether numbers do what booleans and integers do."""
-    own = float(end._n)
-    return math.isfinite(own) and abs(own - number) <= (1e-3 * abs(own) if end._d is _HALF else 1e-6 * abs(own))
+    return are_same((float(end._n),), (number,), end._d)

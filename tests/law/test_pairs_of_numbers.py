@@ -115,3 +115,36 @@ def test_two_scalars(name: str, dtype: str) -> None:
                     torch.testing.assert_close(
                         tensor.components, its.components[order], rtol=digits, atol=digits, equal_nan=True
                     )
+
+
+COMPLEX = [
+    *itertools.product("zw", ["w", "s", "c", "i", *PLAIN, "1j", "np.complex64(2-1j)"]),
+    *itertools.product(["s", "c", "i", *PLAIN, "1j", "np.complex64(2-1j)"], "zw"),
+    *itertools.product("sci", ["1j", "np.complex64(2-1j)"]), *itertools.product(["1j", "np.complex64(2-1j)"], "sci"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("name", ["+", "-", "*", "add", "subtract", "multiply"])
+def test_two_scalars_one_complex(name: str, dtype: str) -> None:
+    ours, theirs = OPERATORS.get(name) or getattr(np, name), OPERATORS.get(name) or getattr(numpy, name)
+    wide = "complex128" if dtype == "float64" else "complex64"
+    x = np.decompose(np.asarray([1.5 + 1j, -2j], dtype=wide), baseline=np.asarray([0.1 + 0.2j, 0.0], dtype=wide))
+    y = np.decompose(np.asarray([0.3 - 1j, 4.0], dtype=wide), labels=["p", 1])
+    known = {**PLAIN, **operands(ENDS[0], dtype), "z": x[0], "w": y[1] + x[1]}
+    known |= {"1j": 1j, "np.complex64(2-1j)": np.complex64(2 - 1j)}
+    for first, second in COMPLEX:
+        a, b = known[first], known[second]
+        made, wanted = ours(a, b)._t, getattr(general(ours, a, b), "_t", None)
+        for part in ("value", "residual"):
+            its = numpy.asarray(theirs(plain(a, part), plain(b, part)))[()]
+            assert_as_numpy(made, its, part, rounded=False)
+            assert wanted is None or torch.equal(getattr(made, part), getattr(wanted, part))
+        complete = made.residual + made.components.sum(0)
+        digits = 3e-6 if dtype == "float32" else 1e-12
+        torch.testing.assert_close(made.value, complete, rtol=4 * digits, atol=4 * digits)
+        if wanted is None:
+            continue
+        assert made.components.dtype is wanted.components.dtype
+        order = [wanted.labels.index(label) for label in made.labels]
+        torch.testing.assert_close(made.components, wanted.components[order], rtol=digits, atol=digits)
