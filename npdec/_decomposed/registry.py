@@ -134,6 +134,7 @@ class Row:
     that it takes numbers by name. `indices` are the places and names of arguments that are indices: decomposed ones are
     taken by their values. `along` gives the axes of the first argument along which the function looks at its elements,
     by all of its arguments. `found` says that the rule was not declared, but found when the function was met.
+    `numbers` is the law of two numbers on the host (`npdec._law.pairs_of_numbers`), a tuple where results are several.
     """
 
     rule: Rule
@@ -148,6 +149,7 @@ class Row:
     found: bool = False
     close: Function | None = None
     rates: Function | None = None
+    numbers: Any = None
 
 
 rows: dict[Any, Row] = {}

@@ -15,24 +15,29 @@ from npdec._decomposed.settings import current as settings
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._law.of_few import FEW, listed
 from npdec._law.ordinary import Number, built, condition_in, has_elements, is_number, is_ordinary, number_of
+from npdec._native import calls
 
-__all__ = ["answer", "as_few_numbers", "is_discrete", "number_in_discrete"]
+__all__ = ["FAR", "answer", "are_same", "as_few_numbers", "is_discrete", "number_in_discrete"]
 
 Function = Callable[..., Any]
 _REAL = (torch.float64, torch.float32)
 _WHOLE = frozenset({torch.bool, torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8})
 _NUMBERS = frozenset({float, int, bool, type(None)})
-_FAR = 2**20  # up to which squares and cubes of integers are in the range of 64 bits
+_ROUNDED, _HALF = 1e-6, 1e-3  # of what integers are, and what half precision makes of them
+FAR = 2**20  # up to which squares and cubes of integers are in the range of 64 bits
 
 
 def number_in_discrete(x: Any) -> Number | None:
     """What a decomposed boolean or integer without axes is made of, as numbers; None of others, and of large ones."""
-    found: Any = condition_in(x)
+    found: Any = None if calls is None else calls.discrete_in(x)
+    if found is not None:
+        return found[0] * 1.0, found[1] * 1.0, found[2]
+    found = condition_in(x)
     if found is None:
         if not is_discrete(x) or x.value.ndim or not is_number(x):
             return None
         found = x.value.item(), x.residual.item(), x.components.tolist()
-        if not -_FAR <= found[0] <= _FAR or not -_FAR <= found[1] <= _FAR:
+        if not -FAR <= found[0] <= FAR or not -FAR <= found[1] <= FAR:
             return None
     return float(found[0]), float(found[1]), found[2]
 
@@ -120,4 +125,10 @@ def _are_same(made: DecomposedTensor, value: torch.Tensor, residual: torch.Tenso
     if made.value.shape != value.shape:
         return False
     own, others = [*listed(value), *listed(residual)], [*listed(made.value), *listed(made.residual)]
-    return all(math.isfinite(a) and abs(a - b) <= 1e-6 * (1 + abs(a)) for a, b in zip(own, others, strict=True))
+    return are_same(own, others, value.dtype)
+
+
+def are_same(own: Sequence[float], others: Sequence[float], dtype: torch.dtype) -> bool:
+    """Whether numbers do what booleans and integers do, of which a function gives its `own` in a dtype."""
+    most = _HALF if dtype is torch.float16 else _ROUNDED
+    return all(math.isfinite(a) and abs(a - b) <= most * abs(a) for a, b in zip(own, others, strict=True))

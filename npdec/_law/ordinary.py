@@ -147,21 +147,22 @@ def number_of(
     labels: Labels,
     dtype: torch.dtype,
 ) -> Any:
-    """The decomposed number, or condition, of components of the dtype; the value and the residual are tensors without
-    axes, floats for numbers of the dtype, or booleans."""
+    """The decomposed number, condition or integer, of components of the dtype; the value and the residual are tensors
+    without axes, floats for numbers of the dtype, booleans, or ints for 64-bit integers."""
     made = None if calls is None else calls.number_of(value, residual, components, labels, dtype)
     if made is not None:
         return made
     value, residual = _as_tensor(value, dtype), _as_tensor(residual, dtype)
     made = built(value, residual, vector(components, dtype), labels)
-    made.discrete = value.dtype is torch.bool
+    made.discrete = not value.is_floating_point()
     return made
 
 
 def _as_tensor(number: torch.Tensor | float, dtype: torch.dtype) -> torch.Tensor:
     if isinstance(number, torch.Tensor):
         return number
-    return torch.scalar_tensor(number, dtype=torch.bool if type(number) is bool else dtype, device=_CPU)
+    own = {bool: torch.bool, int: torch.int64}.get(type(number), dtype)
+    return torch.scalar_tensor(number, dtype=own, device=_CPU)
 
 
 def made_of(

@@ -31,7 +31,7 @@ from npdec._law.ordinary import (
 from npdec._law.ordinary_numbers import constant_beside, is_finite, numbers_in_two, on_host, sum_of_two
 from npdec._law.ordinary_pairs import Pair, midpoint, pair_of
 
-__all__ = ["EVEN", "added", "product", "quotient"]
+__all__ = ["EVEN", "added", "is_even_quotient", "product", "quotient"]
 
 Function = Callable[..., Any]
 _CPU = torch.device("cpu")
@@ -212,7 +212,7 @@ def quotient(func: Function, args: Sequence[Any]) -> Any:
             (a, r, _), (b, t, _) = numbers
             at, over, steep = (a + r) / 2, (1 / b + 1 / t) / 2, 1 / b / t
             moderate = abs(at) <= STEEP and abs(over) <= STEEP and abs(steep) <= STEEP
-            if moderate and 4 * over * over <= EVEN[x.value.dtype] * abs(steep):
+            if moderate and is_even_quotient(over, steep, x.value.dtype):
                 value = on_host(a / b, func, x.value, other.value)
                 residual = on_host(r / t, func, x.residual, other.residual)
                 return sum_of_two(value, residual, x, other, numbers, over, -at * steep, finite=True)
@@ -246,6 +246,11 @@ def quotient(func: Function, args: Sequence[Any]) -> Any:
     if pair.apart:
         return _finite(pair, func, torch.cat((first, torch.mul(second, middle).neg_())))
     return _finite(pair, func, first.addcmul_(middle, second, value=-1))
+
+
+def is_even_quotient(over: float, steep: float, dtype: torch.dtype) -> bool:
+    """`_is_even`, of the mean reciprocal and the steepness of one number."""
+    return 4 * over * over <= EVEN[dtype] * abs(steep)
 
 
 def _is_even(pair: Pair, before: torch.Tensor, inverse: torch.Tensor, steepness: torch.Tensor) -> bool:

@@ -32,7 +32,7 @@ from npdec._law.ordinary_numbers import sum_of_two
 from npdec._law.ordinary_rows import rows_along
 from npdec._law.ordinary_steps import condition_of
 
-__all__ = ["finiteness", "folded", "how_many", "logic", "negation", "replaced"]
+__all__ = ["SHARES", "finiteness", "folded", "how_many", "logic", "negation", "replaced"]
 
 Function = Callable[..., Any]
 _NUMBERS = frozenset({float, int, bool, type(None)})
@@ -40,7 +40,7 @@ _NUMBERS = frozenset({float, int, bool, type(None)})
 _DIFFERS = comparison(operator.ne)
 
 # What is passed on of one of two conditions, by the middle of the path of the other.
-_SHARES: dict[str, Function] = {
+SHARES: dict[str, Function] = {
     "and": lambda other: other,
     "or": lambda other: 1 - other,
     "xor": lambda other: 1 - 2 * other,
@@ -49,7 +49,7 @@ _SHARES: dict[str, Function] = {
 
 def logic(word: str, numeric: bool) -> Form:
     """The form of "and", "or" or "xor" of two conditions; with `numeric`, of numbers, whether they are not zero."""
-    return partial(_logic, _SHARES[word], numeric)
+    return partial(_logic, SHARES[word], numeric)
 
 
 def negation(numeric: bool) -> Form:

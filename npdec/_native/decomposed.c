@@ -141,9 +141,10 @@ are_components_of(const Array *components, const Array *value, Py_ssize_t count)
     return 1;
 }
 
-/* Attributes may have been set, so what is read in memory is looked at. The value may be a condition if `or_bools`. */
+/* Attributes may have been set, so what is read in memory is looked at. The value may be a condition, if that
+ * is asked for, or 64-bit integers as well. */
 static int
-are_parts(Parts *parts, int or_bools)
+are_parts(Parts *parts, int or_others)
 {
     if (parts->value == NULL || !Py_IS_TYPE(parts->value, arrays.tensor) || parts->residual == NULL
         || !Py_IS_TYPE(parts->residual, arrays.tensor) || parts->components == NULL
@@ -156,7 +157,8 @@ are_parts(Parts *parts, int or_bools)
         return 0;
     const Array *components = &parts->components_at;
     return elements_in(value) > 0 && components->code == OF_FLOAT && (components->bits == 64 || components->bits == 32)
-        && (is_of_one_dtype(value, components) || (or_bools && value->code == OF_BOOL))
+        && (is_of_one_dtype(value, components) || (or_others && value->code == OF_BOOL)
+            || (or_others == OR_INTEGERS && value->code == OF_INTEGER && value->bits == 64))
         && is_of_one_dtype(value, &parts->residual_at) && are_alike(value, &parts->residual_at)
         && are_components_of(components, value, PyTuple_GET_SIZE(parts->labels));
 }
@@ -197,7 +199,7 @@ value_of(PyObject *tensor, PyObject *attributes)
 }
 
 int
-parts_of_any(PyObject *tensor, Parts *parts, int or_bools)
+parts_of_any(PyObject *tensor, Parts *parts, int or_others)
 {
     PyObject *its = Py_IS_TYPE(tensor, given.type) ? PyObject_GenericGetDict(tensor, NULL) : NULL;
     if (its == NULL || !is_usual(its, names.reverse, Py_False) || !is_usual(its, names.kept, Py_None)
@@ -211,7 +213,7 @@ parts_of_any(PyObject *tensor, Parts *parts, int or_bools)
     parts->components = held(its, names.components);
     parts->labels = held(its, names.labels);
     Py_DECREF(its);
-    if (!are_parts(parts, or_bools)) {
+    if (!are_parts(parts, or_others)) {
         let_parts_go(parts);
         return left_to_python(), 0;
     }

@@ -35,7 +35,8 @@ typedef struct {
 } Parts;
 
 int parts_of(PyObject *tensor, Parts *parts); /* 0, without an error, where it is no ordinary one: nothing is held */
-int parts_of_any(PyObject *tensor, Parts *parts, int or_bools); /* the same; if told so, of a condition as well */
+enum { OR_CONDITIONS = 1, OR_INTEGERS };
+int parts_of_any(PyObject *tensor, Parts *parts, int or_others); /* the same; if told so, of these as well */
 void let_parts_go(Parts *parts);
 int is_followed_by_torch(void);               /* a mode, or a trace, is told of all calls: those are to be Python's */
 int is_observed(void);                        /* that, or somebody looks on, or a context changes the law */

@@ -3,6 +3,8 @@
 #include "decomposed.h"
 #include "lazy.h"
 
+#define FAR (1 << 20) /* integers: `npdec._law.discrete_of_few` */
+
 /* Whether tensors that are made here are as torch makes them, and no mode is to be told. (What is transformed, or
  * observed, comes here no more: `npdec._law.ordinary`.) */
 static int
@@ -17,6 +19,8 @@ number_on_host(const Array *at, Py_ssize_t place)
 {
     if (at->code == OF_BOOL)
         return Py_NewRef(((unsigned char *)at->elements)[place] ? Py_True : Py_False);
+    if (at->code == OF_INTEGER)
+        return PyFloat_FromDouble((double)((int64_t *)at->elements)[place]);
     return PyFloat_FromDouble(at->bits == 64 ? ((double *)at->elements)[place] : ((float *)at->elements)[place]);
 }
 
@@ -34,24 +38,36 @@ listed(const Array *at)
     return list;
 }
 
+/* Whether the end of a number is of the kind that is asked for, and no integer that is far from zero. */
+static int
+is_asked_for(const Array *at, int others)
+{
+    if (at->code == OF_INTEGER) {
+        int64_t number = *(int64_t *)at->elements;
+        return others == OR_INTEGERS && number >= -FAR && number <= FAR;
+    }
+    return (at->code == OF_BOOL) == (others != 0);
+}
+
 static PyObject *
-parts_on_host(PyObject *tensor, int is_condition)
+parts_on_host(PyObject *tensor, int others)
 {
     Parts x;
     PyObject *found = NULL;
-    if (!Py_IS_TYPE(tensor, given.type) || is_traced() || !parts_of_any(tensor, &x, is_condition))
+    if (!Py_IS_TYPE(tensor, given.type) || is_traced() || !parts_of_any(tensor, &x, others))
         return or_none(left_to_python());
-    if (x.value_at.rank == 0 && (x.value_at.code == OF_BOOL) == is_condition && x.components_at.shape[0] > 0
+    if (x.value_at.rank == 0 && x.components_at.shape[0] > 0
         && x.components_at.shape[0] <= HANDFUL && is_on_host(&x.value_at) && is_on_host(&x.residual_at)
         && is_on_host(&x.components_at) && is_readable(x.value) && is_readable(x.residual)
-        && is_readable(x.components) && !is_in_mode() && !is_followed())
+        && is_readable(x.components) && is_asked_for(&x.value_at, others) && is_asked_for(&x.residual_at, others)
+        && !is_in_mode() && !is_followed())
         found = Py_BuildValue("(NNN)", number_on_host(&x.value_at, 0), number_on_host(&x.residual_at, 0),
                               listed(&x.components_at));
     let_parts_go(&x);
     return or_none(found == NULL ? left_to_python() : found);
 }
 
-/* number_in(tensor), condition_in(tensor) */
+/* number_in(tensor), condition_in(tensor), discrete_in(tensor) */
 PyObject *
 number_in_parts(PyObject *module, PyObject *tensor)
 {
@@ -61,10 +77,16 @@ number_in_parts(PyObject *module, PyObject *tensor)
 PyObject *
 condition_in_parts(PyObject *module, PyObject *tensor)
 {
-    return parts_on_host(tensor, 1);
+    return parts_on_host(tensor, OR_CONDITIONS);
 }
 
-/* One end as a tensor: a number of a kind, a condition, or a tensor of no axes. */
+PyObject *
+discrete_in_parts(PyObject *module, PyObject *tensor)
+{
+    return parts_on_host(tensor, OR_INTEGERS);
+}
+
+/* One end as a tensor: a number of a kind, a condition, an integer, or a tensor of no axes. */
 static PyObject *
 as_part(PyObject *end, int kind)
 {
@@ -72,13 +94,20 @@ as_part(PyObject *end, int kind)
     char *memory;
     if (Py_IS_TYPE(end, arrays.tensor))
         return look_at_any(end, &at) && at.rank == 0 ? Py_NewRef(end) : NULL;
-    if (!PyBool_Check(end) && !PyFloat_CheckExact(end))
+    if (!PyBool_Check(end) && !PyFloat_CheckExact(end) && !PyLong_CheckExact(end))
         return NULL;
-    PyObject *tensor = tensor_by_rows(PyBool_Check(end) ? BOOL : kind, &at, 1, &memory);
+    long long whole = 0;
+    int beyond = 0;
+    if (PyLong_CheckExact(end) && ((whole = PyLong_AsLongLongAndOverflow(end, &beyond)), beyond))
+        return NULL;
+    int kept = PyBool_Check(end) ? BOOL : PyLong_CheckExact(end) ? INT64 : kind;
+    PyObject *tensor = tensor_by_rows(kept, &at, 1, &memory);
     if (tensor == NULL)
         return NULL;
-    if (PyBool_Check(end))
+    if (kept == BOOL)
         *(unsigned char *)memory = end == Py_True;
+    else if (kept == INT64)
+        *(int64_t *)memory = whole;
     else if (kind == FLOAT64)
         *(double *)memory = PyFloat_AS_DOUBLE(end);
     else
@@ -107,10 +136,10 @@ as_components(PyObject *list, int kind)
 }
 
 static int
-is_condition(PyObject *value)
+is_discrete(PyObject *value)
 {
     Array at;
-    return look_at_any(value, &at) && at.code == OF_BOOL;
+    return look_at_any(value, &at) && (at.code == OF_BOOL || at.code == OF_INTEGER || at.code == OF_UNSIGNED);
 }
 
 /* number_of(value, residual, components, labels, dtype) */
@@ -125,7 +154,7 @@ number_of_parts(PyObject *module, PyObject *const *args, Py_ssize_t count)
     PyObject *components = residual == NULL ? NULL : as_components(args[2], kind);
     if (components != NULL && (made = carrying(value)) != NULL
         && (set_parts(made, value, residual, components, args[3]) < 0
-            || (is_condition(value) && PyObject_SetAttr(made, names.discrete, Py_True) < 0)))
+            || (is_discrete(value) && PyObject_SetAttr(made, names.discrete, Py_True) < 0)))
         Py_CLEAR(made);
     Py_XDECREF(value);
     Py_XDECREF(residual);

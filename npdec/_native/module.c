@@ -137,6 +137,7 @@ static PyMethodDef methods[] = {
     {"number_in", number_in_parts, METH_O,
      "The value, the residual and the list of the components of a decomposed number, as Python's; or None."},
     {"condition_in", condition_in_parts, METH_O, "The same of a decomposed condition."},
+    {"discrete_in", discrete_in_parts, METH_O, "The same of one, or of an integer near zero, as floats."},
     {"number_of", (PyCFunction)(void (*)(void))number_of_parts, METH_FASTCALL,
      "number_of(value, residual, list of the components, labels, dtype of these): the decomposed number, or None."},
     {"tensor_of", (PyCFunction)(void (*)(void))tensor_of_number, METH_FASTCALL,

@@ -251,6 +251,7 @@ PyObject *few_written_over(PyObject *module, PyObject *const *args, Py_ssize_t c
 /* decomposed_numbers.c */
 PyObject *number_in_parts(PyObject *module, PyObject *tensor);
 PyObject *condition_in_parts(PyObject *module, PyObject *tensor);
+PyObject *discrete_in_parts(PyObject *module, PyObject *tensor);
 PyObject *tensor_of_number(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *number_of_parts(PyObject *module, PyObject *const *args, Py_ssize_t count);
 

@@ -15,6 +15,7 @@ from npdec._core.tags import spec_of
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._dtypes.dtype import SCALARS
 from npdec._impl import dtypes_impl
+from npdec._normalizer import complex_calls, discrete_calls
 from npdec._normalizer.operators import COMPARISONS, UNARY, make
 from npdec._normalizer.ufunc import ufunc
 from npdec._torch.tracing import direct, tracing
@@ -23,6 +24,7 @@ __all__ = ["attach_carried_operators"]
 
 _FLOATS = (torch.float64, torch.float32)
 _OF_CONDITIONS, _BESIDE_CONDITIONS = ("and", "or", "xor"), ("add", "sub", "mul", "truediv")
+_OF_COMPLEX = ("add", "sub", "mul")
 _REFLECTED = ("pow", "floordiv", "mod")  # others have a function of torch for it, or are commutative
 
 
@@ -31,6 +33,8 @@ def attach_carried_operators(functions: Iterable[Any]) -> None:
     for function in functions:
         if isinstance(function, ufunc) and function._torch is not None:
             stem = spec_of(function.__kernel__).operator
+            if stem is not None and function.nin > 1:
+                _attach_to_discrete(function, stem)
             for dtype in _FLOATS:
                 if stem is not None and (dtype in function._arrays or stem == "divmod"):
                     _attach(function, stem, dtype)
@@ -71,6 +75,23 @@ def _attach(function: ufunc, stem: str, dtype: torch.dtype) -> None:
         )
         made.__globals__["_call"] = _first(function._torch, made.__globals__)
         setattr(carrier, name, made)
+
+
+def _attach_to_discrete(function: ufunc, stem: str) -> None:
+    """The operators of booleans and integers, beside each other, floating scalars that carry something, and numbers."""
+    taken = dict.fromkeys(discrete_calls.CARRIED, discrete_calls.TAKEN)
+    taken |= dict.fromkeys([wrap.CARRIERS[dtype] for dtype in _FLOATS], discrete_calls.MIXED)
+    ways = [(carrier, others, discrete_calls.of_discrete) for carrier, others in taken.items()]
+    if stem in _OF_COMPLEX:
+        ways += [(carrier, complex_calls.BESIDE, complex_calls.of_complex) for carrier in taken]
+        ways += [(carrier, complex_calls.TAKEN, complex_calls.of_complex) for carrier in complex_calls.COMPLEX]
+    for carrier, others, of_two in ways:
+        for name, kind in ((f"__{stem}__", "discrete"), (f"__r{stem}__", "discrete reflected")):
+            slow = getattr(carrier, name, None)
+            if slow is not None:
+                more = {"_slow": slow, "_Decomposed": DecomposedTensor, "_tracing": tracing}
+                more |= {"_taken": others, "_of_discrete": of_two}
+                setattr(carrier, name, make(kind, function, name, **more))
 
 
 def _attach_to_conditions(function: ufunc, stem: str) -> None:

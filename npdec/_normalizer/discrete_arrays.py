@@ -15,19 +15,18 @@ from npdec._core.base import UfuncBase
 from npdec._decomposed.kept_components import dtype_of_steps
 from npdec._decomposed.tensor import DecomposedTensor, Labels
 from npdec._impl import dtypes_impl
-from npdec._law.discrete_of_few import as_few_numbers, is_discrete
+from npdec._law.discrete_of_few import FAR, are_same, as_few_numbers, is_discrete
 from npdec._law.of_few import FEW, listed, multipliers, tensor_of
 from npdec._law.ordinary import built, is_ordinary
 
 __all__ = ["is_given", "of_arrays", "of_one_array"]
 
 _REAL = (torch.float64, torch.float32)
-_DOUBLE, _HALF = torch.float64, torch.float16
+_DOUBLE = torch.float64
 _DISCRETE = frozenset({torch.bool, torch.int64})
 _CARRIED = frozenset(wrap.CARRIERS[dtype] for dtype in (*_DISCRETE, *_REAL))
 _HOSTS = frozenset(cls for cls in CONCRETE if cls._torch_dtype in (*_DISCRETE, _DOUBLE))
 _PLAIN = frozenset({bool, int, float})
-_FAR = 2**20  # up to which squares and cubes of integers are in their range
 _STEEP = 1e6
 
 
@@ -42,7 +41,7 @@ def _is_few(x: Any) -> bool:
         return False
     if x.value.dtype is torch.bool:
         return x.value.is_contiguous()
-    return x.value.is_contiguous() and all(-_FAR <= n <= _FAR for end in (x.value, x.residual) for n in listed(end))
+    return x.value.is_contiguous() and all(-FAR <= n <= FAR for end in (x.value, x.residual) for n in listed(end))
 
 
 def of_one_array(function: UfuncBase, x: Any) -> Any:
@@ -91,7 +90,7 @@ def of_arrays(function: UfuncBase, inputs: tuple[Any, ...]) -> Any:
         kind = type(x)
         if kind in _PLAIN or kind in _HOSTS:
             number = x._n if kind in _HOSTS else x
-            if not floating and not -_FAR <= number <= _FAR:
+            if not floating and not -FAR <= number <= FAR:
                 return None
             numbers.append(
                 dtypes_impl.kept_beside(number if floating else float(number), dtype if floating else _DOUBLE)
@@ -137,5 +136,4 @@ def _are_same(made: Any, after: Any, before: Any) -> bool:
         [*map(float, listed(value)), *map(float, listed(residual))]
         for value, residual in ((after._t, before._t), (made.value, made.residual))
     )
-    most = 1e-3 if after._d is _HALF else 1e-6
-    return all(math.isfinite(a) and abs(a - b) <= most * abs(a) for a, b in zip(own, others, strict=True))
+    return are_same(own, others, after._t.dtype)

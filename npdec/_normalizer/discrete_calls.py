@@ -19,28 +19,35 @@ from npdec._array.scalars import CONCRETE
 from npdec._core.base import UfuncBase
 from npdec._core.tags import Spec
 from npdec._decomposed.kept_components import dtype_of_steps
+from npdec._decomposed.registry import rows
 from npdec._decomposed.settings import current as settings
 from npdec._decomposed.size_limits import HANDFUL
 from npdec._decomposed.tensor import DecomposedTensor, Labels
 from npdec._dtypes.dtype import SCALARS
 from npdec._impl import dtypes_impl
-from npdec._law.discrete_of_few import number_in_discrete
+from npdec._law.discrete_of_few import FAR, are_same, number_in_discrete
 from npdec._law.of_few import multiplier
 from npdec._law.ordinary import Number, built, condition_in, is_observed, number_in, number_of
+from npdec._law.pairs_of_numbers import Operand, compared, numbers_of, total
 from npdec._normalizer import discrete_arrays
 
-__all__ = ["CARRIED", "answered_at_once", "as_number", "is_given", "of_discrete"]
+__all__ = ["CARRIED", "MIXED", "TAKEN", "answered_at_once", "as_number", "is_given", "of_discrete"]
 
 _BOOL, _INT64, _HALF, _DOUBLE = torch.bool, torch.int64, torch.float16, torch.float64
 _REAL = (torch.float64, torch.float32)
 CARRIED = frozenset((wrap.CARRIERS[_BOOL], wrap.CARRIERS[_INT64]))
 _FLOATS = frozenset(wrap.CARRIERS[dtype] for dtype in _REAL)
-_HOSTS = frozenset(cls for cls in CONCRETE if cls._torch_dtype in (_BOOL, _INT64, _DOUBLE))
+_HOSTS = frozenset(cls for cls in CONCRETE if cls._torch_dtype in (_BOOL, _INT64, *_REAL))
+_SINGLE = SCALARS[torch.float32]
 _WHOLE = frozenset((SCALARS[_BOOL], SCALARS[_INT64]))
 _PLAIN = frozenset({bool, int, float})
+_KEYS = frozenset({*_WHOLE, bool, int})
 _LOGIC = frozenset({"and", "or", "xor"})
 _KINDS = frozenset({"isfinite", "isinf", "isnan"})  # of which all booleans and integers are one
-_FAR = 2**20  # up to which squares and cubes of integers are in their range
+TAKEN = CARRIED | _FLOATS | _HOSTS | _PLAIN  # the operands of which two are found here
+# Those beside which a floating scalar that carries something is found here: others the law takes as they are.
+MIXED = CARRIED | _FLOATS | _HOSTS | {bool}
+Ends = Sequence[Any]
 _LAWS = frozenset({"Pointwise", "Stepwise", "Linear"})
 _ALONE = frozenset({"rint", "invert", "logical_not"})  # whose kernels leave the law to torch's functions
 
@@ -49,12 +56,20 @@ def answered_at_once(spec: Spec) -> frozenset[Any]:
     """The classes of scalars that carry something of which a function of torch is called at once: of booleans and
     integers the host knows more, but for logic."""
     carriers = frozenset(wrap.CARRIERS.values())
-    return carriers if spec.operator in _LOGIC or spec.name.startswith("logical") else carriers - CARRIED
+    return carriers if spec.operator in _LOGIC or spec.name == "logical_not" else carriers - CARRIED
 
 
 def is_given(inputs: tuple[Any, ...]) -> bool:
     """Whether an operand is decomposed booleans or integers, which carry something."""
     return any(type(x) in CARRIED for x in inputs) or discrete_arrays.is_given(inputs)
+
+
+def is_mixed(inputs: tuple[Any, ...]) -> bool:
+    """Whether it is a floating scalar that carries something beside one of another dtype, or a number that is none."""
+    if len(inputs) != 2:
+        return False
+    a, b = type(inputs[0]), type(inputs[1])
+    return a is not b and ((a in _FLOATS and b in MIXED) or (b in _FLOATS and a in MIXED))
 
 
 def as_number(x: Any, dtype: torch.dtype) -> Any:
@@ -78,7 +93,9 @@ def of_discrete(function: UfuncBase, inputs: tuple[Any, ...]) -> Any:
         if (tags not in _LAWS and function.__name__ not in _ALONE) or function.__name__ == "reciprocal":
             return None
         return discrete_arrays.of_one_array(function, inputs[0]) if arrays else _of_one(function, inputs[0])
-    if function.nout > 1 or not _takes_floats(function._loops):
+    if not _takes_floats(function._loops):
+        return None
+    if arrays and function.nout > 1:
         return None
     return discrete_arrays.of_arrays(function, inputs) if arrays else _of_two(function, inputs)
 
@@ -105,13 +122,13 @@ def _of_one(function: UfuncBase, x: Any) -> Any:
     return None if any(part is None for part in made) else made
 
 
-def _computed(function: UfuncBase, *hosts: Any) -> Any:
+def _computed(function: Any, *hosts: Any) -> Any:
     """What a ufunc gives of scalars on the host; of booleans and integers that is remembered."""
-    return _remembered(function, *hosts) if all(type(x) in _WHOLE for x in hosts) else function(*hosts)
+    return _remembered(function, *hosts) if all(type(x) in _KEYS for x in hosts) else function(*hosts)
 
 
 @functools.lru_cache(1024, typed=True)
-def _remembered(function: UfuncBase, *hosts: Any) -> Any:
+def _remembered(function: Any, *hosts: Any) -> Any:
     return function(*hosts)
 
 
@@ -139,6 +156,8 @@ def _made(after: Any, before: Any, components: list[float], labels: Labels, dtyp
         return wrap.wrap_scalar(number_of(float(after._n), float(before._n), components, labels, kind))
     if kind is _BOOL:
         return wrap.wrap_scalar(number_of(bool(after._n), bool(before._n), components, labels, dtype))
+    if kind is _INT64:
+        return wrap.wrap_scalar(number_of(int(after._n), int(before._n), components, labels, _DOUBLE))
     value, residual = (torch.scalar_tensor(end._n, dtype=kind, device="cpu") for end in (after, before))
     if kind.is_floating_point:
         made: Any = built(value, residual, torch.tensor(components, dtype=kind, device="cpu"), labels)
@@ -152,44 +171,124 @@ def _made(after: Any, before: Any, components: list[float], labels: Labels, dtyp
 
 
 def _of_two(function: UfuncBase, inputs: tuple[Any, ...]) -> Any:
+    """Of two, one of which is such a scalar, and the other one as well, a floating one that carries something, or a
+    plain number: by the law of two numbers (`npdec._law.pairs_of_numbers`), or by the function of floating ones."""
     ends: list[Sequence[Any]] = []
-    operands: list[Any] = []
-    labels = 0
+    operands: list[Operand] = []
+    labels, floating, narrow, wide = 0, False, False, torch.float32
     for x in inputs:
         kind = type(x)
-        if kind in CARRIED:
-            number = number_in_discrete(x._t)
+        if kind in CARRIED or kind in _FLOATS:
+            number = number_in_discrete(x._t) if kind in CARRIED else number_in(x._t)
             if number is None:
                 return None
             labels += len(number[2])
-            ends.append([_host(x._d, end) for end in number[:2]])
-            operands.append(number_of(*number, x._t.labels, _DOUBLE))
+            wide = wide if x._t.components.dtype is wide else _DOUBLE
+            operands.append(Operand(*number, x._t.labels, x._d is _BOOL))
+            if kind in CARRIED:
+                ends.append((_host(x._d, number[0]), _host(x._d, number[1])))
+            else:
+                floating = True
+                ends.append((wrap.wrap_scalar(x._t.value), wrap.wrap_scalar(x._t.residual)))
         elif kind in _HOSTS or kind in _PLAIN:
             ends.append((x, x))
             plain = x._n if kind in _HOSTS else x
-            if not -_FAR <= plain <= _FAR:
+            if not -FAR <= plain <= FAR:
                 return None
-            operands.append(dtypes_impl.kept_beside(float(plain), _DOUBLE))
+            operands.append(Operand(float(plain), float(plain), [], None))
+            narrow = narrow or kind is _SINGLE
+            wide = wide if kind is bool or kind is SCALARS[_BOOL] or function._loops == "logical" else _DOUBLE
         else:
             return None
-    if labels > HANDFUL:
+    if labels > HANDFUL or (narrow and not floating):  # in which booleans are computed in single precision
         return None
-    after, before = (_computed(function, *[pair[i] for pair in ends]) for i in (0, 1))
+    dtype = _dtype_beside(function, inputs) if floating else _DOUBLE
+    if dtype is None:
+        return None
+    wide = dtype if floating and function._loops != "logical" else wide
+    call: Any = divmod if function.nout > 1 else function  # which scalars compute at once
+    after, before = (_computed(call, *[pair[i] for pair in ends]) for i in (0, 1))
+    direct = dtype in function._direct
+    known = function._bare if direct else function.__kernel__
+    form = _law_of(function, known)
+    if function.nout > 1:
+        if type(form) is not tuple:
+            return None
+        made = [
+            _passed(its, function, (known, i), operands, (after[i], before[i]), dtype, wide)
+            for i, its in enumerate(form)
+        ]
+        return None if any(part is None for part in made) else tuple(made)
     if type(after) not in _RESULTS or type(before) is not type(after):
         return None
-    call = function._torch if _DOUBLE in function._direct else None
-    made = (function._kernel if call is None else call)(*operands)
-    found = _found(made, after, before)
-    if found is None and after._d is _BOOL and function.__name__ == "add":
-        made = made != 0  # "or" is the sum of booleans
-        found = _found(made, after, before)
-    return None if found is None else _made(after, before, found, made.labels, _DOUBLE)
+    one = None if form is None else _passed(form, function, known, operands, (after, before), dtype, wide)
+    if one is not None or floating:
+        return one
+    numbers = [
+        dtypes_impl.kept_beside(x, _DOUBLE) if labels is None else number_of(x, r, column, labels, _DOUBLE)
+        for x, r, column, labels, _ in operands
+    ]
+    call = function._torch if direct else function._kernel
+    found = call(*numbers)
+    given: Any = number_in(found) or condition_in(found) if type(found) is DecomposedTensor else None
+    if given is None or not _is_same(after, given[0]) or not _is_same(before, given[1]):
+        return None
+    return _made(after, before, given[2], found.labels, wide)
 
 
-def _found(made: Any, after: Any, before: Any) -> list[float] | None:
-    """The components of a number or condition that ends as booleans and integers do; None of others."""
-    found: Any = number_in(made) or condition_in(made) if type(made) is DecomposedTensor else None
-    return found[2] if found is not None and _is_same(after, found[0]) and _is_same(before, found[1]) else None
+def _dtype_beside(function: UfuncBase, inputs: tuple[Any, ...]) -> torch.dtype | None:
+    """The dtype in which a ufunc computes of operands of which one is floating, if it is known yet, and a real one."""
+    if function._loops == "logical":
+        return _DOUBLE
+    key = tuple([type(x) if type(x) in _PLAIN else x._d for x in inputs])
+    dtype = dtypes_impl.LOOPS[function._loops].resolved.get(key)
+    return dtype if dtype in _REAL else None
+
+
+def _law_of(function: UfuncBase, known: Any) -> Any:
+    """The law of two numbers for a ufunc, which is this function of torch, or its own kernel."""
+    row = rows.get(known)
+    return _law_by_tags(function) if row is None or row.found else row.numbers
+
+
+@functools.cache
+def _law_by_tags(function: Any) -> Any:
+    return numbers_of({i: p.tag for i, p in enumerate(function._parameters)}, 0, None, None)
+
+
+def _passed(
+    form: Any, function: UfuncBase, known: Any, operands: list[Operand], ends: Ends, *dtypes: torch.dtype
+) -> Any:
+    """A result of a ufunc by the law of the function `known`, or of that and the place of its result; None where the
+    law does not find it, or floating numbers do not what booleans and integers do. The two dtypes are
+    those in which the law computes, and of the components of booleans."""
+    a, b = operands
+    after, before = ends
+    kind = after._d
+    if kind in _REAL:
+        own = float(after._n), float(before._n)
+        if not (math.isfinite(own[0]) and math.isfinite(own[1])):
+            return None
+    else:
+        place = known[1] if type(known) is tuple else None
+        own = _in_doubles(function, place, a.x, b.x), _in_doubles(function, place, a.r, b.r)
+        if not (_is_same(after, own[0]) and _is_same(before, own[1])):
+            found = total(a, b, 1.0, 1.0) if kind is _BOOL and function.__name__ == "add" else None
+            if found is None:
+                return None
+            form = compared  # "or" is the sum of booleans
+            a, b = Operand(a.x + b.x, a.r + b.r, *found), Operand(0.0, 0.0, [], None)
+            own = float(after._n), float(before._n)
+    passed = form(known, a, b, own, dtypes[0])
+    return None if passed is None else _made(after, before, passed[0], passed[1], dtypes[1])
+
+
+@functools.lru_cache(1024)
+def _in_doubles(function: UfuncBase, place: int | None, x: float, y: float) -> float:
+    """What a ufunc gives of two numbers in double precision."""
+    call: Any = function if place is None else divmod
+    made = call(wrap.FLOAT64(x), wrap.FLOAT64(y))
+    return float((made if place is None else made[place])._n)
 
 
 _RESULTS = frozenset(SCALARS[d] for d in (_BOOL, torch.int8, _INT64, _HALF, *_REAL))
@@ -197,5 +296,4 @@ _RESULTS = frozenset(SCALARS[d] for d in (_BOOL, torch.int8, _INT64, _HALF, *_RE
 
 def _is_same(end: Any, number: float) -> bool:
     """Whether numbers do what booleans and integers do."""
-    own = float(end._n)
-    return math.isfinite(own) and abs(own - number) <= (1e-3 * abs(own) if end._d is _HALF else 1e-6 * abs(own))
+    return are_same((float(end._n),), (number,), end._d)

@@ -27,7 +27,7 @@ from npdec._impl._promotion import RANGES
 from npdec._impl._storage import shares_memory
 from npdec._impl.dtypes_impl import WIDE_UNSIGNED
 from npdec._native import calls
-from npdec._normalizer import discrete_calls
+from npdec._normalizer import complex_calls, discrete_calls
 from npdec._torch.tracing import tracing
 
 __all__ = ["computed", "fits", "of_any_dtypes", "of_pairs", "of_two_dtypes", "wrapping", "written"]
@@ -103,10 +103,12 @@ def computed(function: UfuncBase, inputs: tuple[Any, ...]) -> Any:
     if fp_state.watching:
         return NoValue
     made = _of_one_dtype(function, inputs)
+    if made is None and (discrete_calls.is_given(inputs) or discrete_calls.is_mixed(inputs)):
+        made = None if tracing() else discrete_calls.of_discrete(function, inputs)
+    if made is None and len(inputs) == 2 and complex_calls.is_given(inputs) and not tracing():
+        made = complex_calls.of_complex(function, inputs)
     if made is None and (type(inputs[0]) in _CARRIED or type(inputs[-1]) in _CARRIED):
         made = _of_carried(function, inputs)
-    elif made is None and discrete_calls.is_given(inputs):
-        made = None if tracing() else discrete_calls.of_discrete(function, inputs)
     if made is not None:
         return made
     operands, dtype = _operands(function, inputs)

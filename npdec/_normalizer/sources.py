@@ -387,3 +387,14 @@ def operator(self, other):
     + _CARRIED.format(operands="t, given")
     + _CARRIER
 )
+# Of booleans and integers that do: their numbers are looked at on the host (`npdec._normalizer.discrete_calls`).
+_DISCRETE = """
+def operator(self, other):
+    if type(self._t) is _Decomposed and type(other) in _taken and not _fp_state.watching and not _tracing():
+        r = _of_discrete(_function, {operands})
+        if r is not None:
+            return r
+    return _slow(self, other)
+"""
+SOURCES["discrete"] = _DISCRETE.format(operands="(self, other)")
+SOURCES["discrete reflected"] = _DISCRETE.format(operands="(other, self)")

@@ -40,9 +40,11 @@ from npdec._law.ordinary_choices import comparison
 from npdec._law.ordinary_closeness import close
 from npdec._law.ordinary_linear import cast as ordinary_cast
 from npdec._law.ordinary_linear import like_another
-from npdec._law.ordinary_logic import finiteness, folded, how_many, logic, negation
+from npdec._law.ordinary_logic import SHARES, finiteness, folded, how_many, logic, negation
 from npdec._law.ordinary_steps import searched, stepwise
-from npdec._law.reverse_elements import compared
+from npdec._law.pairs_of_numbers import compared
+from npdec._law.pairs_of_numbers import logic as logic_of_numbers
+from npdec._law.reverse_elements import compared as compared_in_reverse
 from npdec._rules.by_formula import by_formula
 from npdec._rules.rule import rule
 from npdec._torch.functorch import mapped
@@ -54,16 +56,17 @@ Function = Callable[..., Any]
 
 
 _EACH = Trait.ELEMENTWISE
+_OF_TWO: dict[str, Any] = {"reverse": compared_in_reverse, "numbers": compared, "discrete": True}
 
 # -- comparisons -------------------------------------------------------------------------------------------------------
 
 
-@rule("eq __eq__", traits=_EACH, short=comparison(operator.eq), reverse=compared, discrete=True)
-@rule("ne not_equal __ne__", traits=_EACH, short=comparison(operator.ne), reverse=compared, discrete=True)
-@rule("lt less __lt__", traits=_EACH, short=comparison(operator.lt), reverse=compared, discrete=True)
-@rule("le less_equal __le__", traits=_EACH, short=comparison(operator.le), reverse=compared, discrete=True)
-@rule("gt greater __gt__", traits=_EACH, short=comparison(operator.gt), reverse=compared, discrete=True)
-@rule("ge greater_equal __ge__", traits=_EACH, short=comparison(operator.ge), reverse=compared, discrete=True)
+@rule("eq __eq__", traits=_EACH, short=comparison(operator.eq), **_OF_TWO)
+@rule("ne not_equal __ne__", traits=_EACH, short=comparison(operator.ne), **_OF_TWO)
+@rule("lt less __lt__", traits=_EACH, short=comparison(operator.lt), **_OF_TWO)
+@rule("le less_equal __le__", traits=_EACH, short=comparison(operator.le), **_OF_TWO)
+@rule("gt greater __gt__", traits=_EACH, short=comparison(operator.gt), **_OF_TWO)
+@rule("ge greater_equal __ge__", traits=_EACH, short=comparison(operator.ge), **_OF_TWO)
 def _comparison(func: Function, input: Any, other: Any) -> Any:
     """<, <=, >, >=, ==, !=: a step of the difference of the two sides."""
     call = Call(func, None, (input, other), {})
@@ -339,4 +342,5 @@ rule("isclose", traits=Trait.ELEMENTWISE, short=close, discrete=True)(by_formula
 for _word in _LOGIC:
     _names = {f"logical_{_word}": True, f"bitwise_{_word} __{_word}__ __r{_word}__": False}
     for _name, _numeric in _names.items():
-        rule(_name, traits=Trait.ELEMENTWISE, short=logic(_word, _numeric), discrete=True)(_logic(_word, _numeric))
+        _forms: dict[str, Any] = {"short": logic(_word, _numeric), "numbers": partial(logic_of_numbers, SHARES[_word])}
+        rule(_name, traits=Trait.ELEMENTWISE, discrete=True, **_forms)(_logic(_word, _numeric))

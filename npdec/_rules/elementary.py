@@ -39,6 +39,7 @@ from npdec._law.ordinary_pieces import bounded, clamped, magnitude
 from npdec._law.ordinary_places import added_at, scattered
 from npdec._law.ordinary_steps import stepwise_instead
 from npdec._law.ordinary_vectors import greatest
+from npdec._law.pairs_of_numbers import MAXIMUM, MINIMUM, quotients
 from npdec._law.reverse_elements import of_two
 from npdec._rules.extremes_reverse import along, with_places
 from npdec._rules.rule import rule
@@ -53,7 +54,7 @@ _PIECES = Trait.ELEMENTWISE | Trait.PIECEWISE_LINEAR
 _OF_ONE = partial(pointwise, None, _PIECES, (0,))
 
 
-@rule("div divide true_divide", traits=_EACH | Trait.DIVIDE, mean=of_quotient, short=quotient)
+@rule("div divide true_divide", traits=_EACH | Trait.DIVIDE, mean=of_quotient, short=quotient, numbers=quotients)
 def _divide(func: Function, input: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
     """x / y: linear in x; in y, and in both, the product of x with the reciprocal of y, whose slope is −1 / (x y)."""
     x, y = input, other
@@ -391,5 +392,5 @@ rule("amax", short=greatest(1, along=True), reverse=partial(along, 1))(_extremum
 rule("amin", short=greatest(-1, along=True), reverse=partial(along, -1))(_extremum_along(-1))
 rule("max", short=greatest(1), reverse=partial(with_places, 1))(_max_or_min(1))
 rule("min", short=greatest(-1), reverse=partial(with_places, -1))(_max_or_min(-1))
-rule("maximum fmax", traits=_EACH, short=larger(1), reverse=partial(of_two, 1))(_pairwise(1))
-rule("minimum fmin", traits=_EACH, short=larger(-1), reverse=partial(of_two, -1))(_pairwise(-1))
+rule("maximum fmax", traits=_EACH, short=larger(1), reverse=partial(of_two, 1), numbers=MAXIMUM)(_pairwise(1))
+rule("minimum fmin", traits=_EACH, short=larger(-1), reverse=partial(of_two, -1), numbers=MINIMUM)(_pairwise(-1))

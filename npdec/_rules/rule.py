@@ -14,6 +14,7 @@ from npdec._core.signatures import is_bodyless, read_parameters
 from npdec._decomposed.registry import Row, Rule, add, functions
 from npdec._law.law import TaggedRule
 from npdec._law.ordinary_forms import form_of, takes_options
+from npdec._law.pairs_of_numbers import numbers_of
 from npdec._law.reverse_forms import also
 
 __all__ = ["ClosedForm", "rule"]
@@ -43,6 +44,7 @@ def rule(
     indices: tuple[int | str, ...] = (),
     along: Function | None = None,
     reverse: Function | None = None,
+    numbers: Function | None = None,
     replaces: bool = False,
     **kind: Any,
 ) -> Callable[[Any], Any]:
@@ -71,7 +73,18 @@ def rule(
         if reverse is not None and (own is not None or batch is None):
             form = also(form, reverse)
         row = Row(
-            answers, traits, slope, mean, batch, form, takes_options(form), indices, along, close=close, rates=rates
+            answers,
+            traits,
+            slope,
+            mean,
+            batch,
+            form,
+            takes_options(form),
+            indices,
+            along,
+            close=close,
+            rates=rates,
+            numbers=numbers or numbers_of(tags, traits, mean, rates),
         )
         add(found, row, replaces)
         return made
