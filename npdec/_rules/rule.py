@@ -40,6 +40,7 @@ def rule(
     short: Function | None = None,
     close: Function | None = None,
     rates: Function | None = None,
+    rate: Function | None = None,
     indices: tuple[int | str, ...] = (),
     along: Function | None = None,
     reverse: Function | None = None,
@@ -71,7 +72,18 @@ def rule(
         if reverse is not None and (own is not None or batch is None):
             form = also(form, reverse)
         row = Row(
-            answers, traits, slope, mean, batch, form, takes_options(form), indices, along, close=close, rates=rates
+            answers,
+            traits,
+            slope,
+            mean,
+            batch,
+            form,
+            takes_options(form),
+            indices,
+            along,
+            close=close,
+            rates=rates,
+            rate=rate,
         )
         add(found, row, replaces)
         return made
