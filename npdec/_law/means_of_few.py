@@ -118,6 +118,17 @@ def _xlogy(x: float, y: float, r: float, s: float) -> Means | None:
     return (y * math.log(y) - s * math.log(s)) / dy - 1, (dx + (r - s * (dx / dy)) * math.log(ratio)) / dy
 
 
+def _xlog1py(x: float, y: float, r: float, s: float) -> Means | None:
+    """The means of log1p y and of x / (1 + y)."""
+    if -0.5 < y < 1 and -0.5 < s < 1:  # where 1 + y has lost digits of y
+        first = second = 0.0
+        for node, weight in gauss_legendre(16):
+            here = s + node * (y - s)
+            first, second = first + weight * math.log1p(here), second + weight * (r + node * (x - r)) / (1 + here)
+        return first, second
+    return _xlogy(x, 1 + y, r, 1 + s)
+
+
 _MEANS: dict[Any, Callable[[float, float, float, float], Means | None]] = {
     slopes_impl.mean_hypot: _hypot,
     slopes_impl.mean_atan2: _atan2,
@@ -126,6 +137,7 @@ _MEANS: dict[Any, Callable[[float, float, float, float], Means | None]] = {
     slopes_impl.mean_nextafter: lambda x, y, r, s: (1.0, 0.0),
     slopes_impl.rates_of_power: mean_power,
     slopes_impl.rates_of_xlogy: _xlogy,
+    slopes_impl.rates_of_xlog1py: _xlog1py,
 }
 
 

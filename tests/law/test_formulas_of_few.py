@@ -1,0 +1,68 @@
+"""Functions of a handful of numbers that go by short ways of others, beside the general law and torch's own numbers."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+import npdec as np
+
+DTYPES = [torch.float64, torch.float32]
+
+
+def decomposed(value: list, residual: list, labels: str, dtype: torch.dtype) -> np.DecomposedTensor:
+    """Of two or three components, which are shares of each move."""
+    v, r = torch.tensor(value, dtype=dtype), torch.tensor(residual, dtype=dtype)
+    shares = torch.linspace(0.5, 1.5, len(labels), dtype=dtype)
+    moves = (shares / shares.sum()).reshape(-1, *[1] * v.ndim) * (v - r)
+    return np.DecomposedTensor(v, r, moves, tuple(labels))
+
+
+def operands(dtype: torch.dtype) -> dict:
+    return {
+        "x": decomposed([0.7, -0.2, 0.45], [-0.5, 0.3, 0.2], "ab", dtype),
+        "y": decomposed([0.3, 0.9, -0.6], [0.4, -0.25, 0.5], "bc", dtype),
+        "A": decomposed([[0.7, 0.2, 0.45], [0.3, 0.6, 0.8]], [[0.5, 0.3, 0.2], [0.1, 0.4, 0.9]], "abc", dtype),
+        "B": decomposed([[0.3, 0.9, 0.6], [0.4, 0.1, 0.2]], [[0.4, 0.25, 0.5], [0.2, 0.3, 0.1]], "abc", dtype),
+        "p": torch.tensor([0.25, 0.5, -0.35], dtype=dtype),
+        "torch": torch,
+        "F": F,
+        "np": np,
+    }
+
+
+def each(made) -> list:
+    return list(made) if isinstance(made, (tuple, list)) else [made]
+
+
+CALLS = [
+    "x.max(y)", "x.min(y)", "x.min(p)", "torch.max(p, x)", "torch.fill(x, 2.0)", "torch.fill(x, y[0])",
+    "torch.cartesian_prod(x, y)", "torch.cartesian_prod(x, y, p)", "torch.cartesian_prod(x)", "torch.heaviside(x, y)",
+    "torch.heaviside(x, p)", "torch.heaviside(p, x)", "torch.vander(x)", "torch.vander(x, 4, True)",
+    "torch.linalg.vander(x)", "torch.linalg.vander(A)", "torch.linalg.vander(A, N=2)", "torch.frexp(x)", "x.frexp()",
+    "torch.special.xlog1py(x, y)", "torch.special.xlog1py(x, p)", "torch.special.xlog1py(p, y)",
+    "torch.special.xlog1py(10 * x, 7 * (y + 1))", "torch.copysign(x, y)",
+]  # fmt: skip
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("call", CALLS)
+def test_a_handful_is_as_the_general_law_has_it(call, dtype):
+    given = operands(dtype)
+    made = each(eval(call, given))
+    with np.check_completeness():
+        general = each(eval(call, given))
+    plain = {name: getattr(x, "value", x) for name, x in given.items()}
+    base = {name: getattr(x, "residual", x) for name, x in given.items()}
+    for found, wanted, value, residual in zip(
+        made, general, each(eval(call, plain)), each(eval(call, base)), strict=True
+    ):
+        assert torch.equal(found.value, value)
+        assert torch.equal(found.residual, residual)
+        assert found.labels == wanted.labels
+        assert found.value.dtype is wanted.value.dtype
+        assert found.components.dtype is wanted.components.dtype
+        digits = 1e-12 if dtype is torch.float64 else 2e-5
+        torch.testing.assert_close(found.components, wanted.components, rtol=digits, atol=digits)
