@@ -23,7 +23,7 @@ from npdec._law.powers_of_few import mean_power
 from npdec._law.quadrature_nodes import gauss_legendre
 from npdec._law.secant import KEPT
 
-__all__ = ["has_means", "means_of_few", "means_of_number", "slope_beside", "slopes_beside"]
+__all__ = ["has_means", "mean_sigmoid", "means_of_few", "means_of_number", "slope_beside", "slopes_beside"]
 
 Function = Callable[..., Any]
 Means = tuple[float, float]
@@ -82,7 +82,7 @@ def _atan2(y: float, x: float, s: float, r: float) -> Means | None:
     return (growth * along_x + turn * along_y) / unit, (turn * along_x - growth * along_y) / unit
 
 
-def _sigmoid(x: float, r: float) -> float:
+def mean_sigmoid(x: float, r: float) -> float:
     """The mean of the sigmoid from r to x (`slopes_impl._mean_sigmoid`)."""
     low, high = min(x, r), max(x, r)
     step = high - low
@@ -96,12 +96,12 @@ def _sigmoid(x: float, r: float) -> float:
 
 def _logaddexp(x: float, y: float, r: float, s: float) -> Means | None:
     ahead, before = x - y, r - s
-    return _sigmoid(ahead, before), _sigmoid(-ahead, -before)
+    return mean_sigmoid(ahead, before), mean_sigmoid(-ahead, -before)
 
 
 def _logaddexp2(x: float, y: float, r: float, s: float) -> Means | None:
     ahead, before = (x - y) * _LOG_2, (r - s) * _LOG_2
-    return _sigmoid(ahead, before), _sigmoid(-ahead, -before)
+    return mean_sigmoid(ahead, before), mean_sigmoid(-ahead, -before)
 
 
 def _xlogy(x: float, y: float, r: float, s: float) -> Means | None:

@@ -22,7 +22,7 @@ from npdec._impl import (
 )
 from npdec._impl._by_elements import by_elements
 from npdec._impl.quotients_impl import of_quotient, of_rest
-from npdec._law import ordinary_parts, ordinary_pieces
+from npdec._law import ordinary_gated, ordinary_parts, ordinary_pieces
 from npdec._law.law import TaggedRule
 from npdec._law.ordinary_logic import replaced
 from npdec._law.ordinary_steps import divided
@@ -89,7 +89,7 @@ _stepwise("sgn angle")
 rule("frexp", short=ordinary_parts.parts_of_torch)(_OF_THE_FIRST_WITH_JUMPS)
 rule("round floor ceil trunc fix frac sign threshold hardshrink", reverse=stepped)(_OF_THE_FIRST_WITH_JUMPS)
 
-rule(torch._C._nn.glu, reverse=partial(gated, digits_of))(TaggedRule.of("Smooth"))
+rule(torch._C._nn.glu, short=ordinary_gated.gated, reverse=partial(gated, digits_of))(TaggedRule.of("Smooth"))
 
 
 # -- two arguments -----------------------------------------------------------------------------------------------------

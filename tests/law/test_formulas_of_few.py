@@ -43,14 +43,22 @@ CALLS = [
     "torch.linalg.vander(x)", "torch.linalg.vander(A)", "torch.linalg.vander(A, N=2)", "torch.frexp(x)", "x.frexp()",
     "torch.special.xlog1py(x, y)", "torch.special.xlog1py(x, p)", "torch.special.xlog1py(p, y)",
     "torch.special.xlog1py(10 * x, 7 * (y + 1))", "torch.copysign(x, y)",
+    "F.glu(A, 0)", "F.glu(torch.cat([A, B]).mT.contiguous())", "F.glu(9 * torch.cat([A, B]), 0)", "F.glu(A.mT, 1)",
+    "torch.sort(x)", "A.sort(0, True)", "torch.sort(A, descending=True, dim=1)", "torch.topk(A, 2)", "A.topk(1, 0)",
+    "torch.kthvalue(A, 2)", "A.kthvalue(1, dim=0, keepdim=True)", "torch.mode(A, 0)", "A.median(1)", "A.median(dim=0)",
+    "torch.nanmedian(A, 1, True)", "torch.median(x)",
 ]  # fmt: skip
+
+IN_ORDER = {"sort", "topk", "kthvalue", "mode", "median", "nanmedian"}  # whose choices at the value are frozen
 
 
 @pytest.mark.quick
+@pytest.mark.filterwarnings("ignore:There is a performance drop:UserWarning")  # torch.vmap's, the general way
+@pytest.mark.filterwarnings("ignore:.* is frozen:npdec.exceptions.DecompositionWarning")
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("call", CALLS)
 def test_a_handful_is_as_the_general_law_has_it(call, dtype):
-    given = operands(dtype)
+    given, frozen = operands(dtype), call.removeprefix("torch.").split("(")[0] in IN_ORDER or call.startswith("A.")
     made = each(eval(call, given))
     with np.check_completeness():
         general = each(eval(call, given))
@@ -59,10 +67,32 @@ def test_a_handful_is_as_the_general_law_has_it(call, dtype):
     for found, wanted, value, residual in zip(
         made, general, each(eval(call, plain)), each(eval(call, base)), strict=True
     ):
+        if not isinstance(found, np.DecomposedTensor):
+            assert torch.equal(torch.as_tensor(found), value)
+            continue
         assert torch.equal(found.value, value)
-        assert torch.equal(found.residual, residual)
+        if frozen:
+            assert torch.equal(found.residual, wanted.residual)
+        else:
+            assert torch.equal(found.residual, residual)
         assert found.labels == wanted.labels
         assert found.value.dtype is wanted.value.dtype
         assert found.components.dtype is wanted.components.dtype
         digits = 1e-12 if dtype is torch.float64 else 2e-5
         torch.testing.assert_close(found.components, wanted.components, rtol=digits, atol=digits)
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize("call", ["torch.sort(x)", "torch.median(A, 1)", "np.median(np.asarray(x))"])
+def test_another_order_at_the_baseline_is_said(call):
+    with pytest.warns(np.exceptions.DecompositionWarning, match="frozen"):
+        eval(call, operands(torch.float64))
+
+
+@pytest.mark.quick
+def test_indices_of_another_order_warn_whoever_reads_them():
+    x = decomposed([0.7, 0.2, 0.45], [0.7, 0.5, 0.45], "a", torch.float64)
+    with pytest.warns(np.exceptions.DecompositionWarning, match="frozen"):
+        indices = torch.sort(x).indices
+    with pytest.warns(np.exceptions.DecompositionWarning, match="indices"):
+        assert torch.equal(indices + 0, torch.tensor([1, 2, 0]))
