@@ -18,19 +18,22 @@ __all__ = ["in_order"]
 _NUMBERS = frozenset({int, bool, type(None)})
 
 
-def in_order(place: int) -> Form:
-    """The form of a function that takes its axis at this place behind the tensor, or by name."""
-    return partial(_in_order, place)
+def in_order(place: int, usual: int | None = -1) -> Form:
+    """The form of a function that takes its axis at this place behind the tensor, or by name; `usual` is the one that
+    it has otherwise, None for all elements."""
+    return partial(_in_order, place, usual)
 
 
-def _in_order(place: int, func: Callable[..., Any], args: Sequence[Any], options: dict[str, Any] | None = None) -> Any:
+def _in_order(
+    place: int, usual: int | None, func: Callable[..., Any], args: Sequence[Any], options: dict[str, Any] | None = None
+) -> Any:
     x, *rest = args
     named = options or {}
     if not is_ordinary(x) or carries_graph(x) or not x.value.ndim or not 0 < x.components.numel() <= FEW:
         return NotImplemented
     if not all(type(item) in _NUMBERS for item in (*rest, *named.values())):
         return NotImplemented
-    dim = rest[place] if len(rest) > place else named.get("dim", None if func in _OF_ALL else -1)
+    dim = rest[place] if len(rest) > place else named.get("dim", usual)
     if type(dim) is not int:
         return NotImplemented
     made = func(x.value, *rest, **named)
@@ -46,6 +49,3 @@ def _in_order(place: int, func: Callable[..., Any], args: Sequence[Any], options
         compare_choices(name, residual, base.values)
         indices = places_beside(name, indices, base.indices)
     return type(made)((built(made.values, residual, components, x.labels), indices))
-
-
-_OF_ALL = frozenset({torch.median, torch.nanmedian, torch.Tensor.median, torch.Tensor.nanmedian})

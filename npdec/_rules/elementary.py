@@ -276,7 +276,7 @@ def _mode(func: Function, x: Any, dim: int = -1, keepdim: bool = False) -> Any:
     return _ordered(func, x, dim, lambda t: func(t, dim, keepdim))
 
 
-@rule("median nanmedian", short=in_order(0))
+@rule("median nanmedian", short=in_order(0, None))
 def _median(func: Function, x: Any, dim: int | None = None, keepdim: bool = False) -> Any:
     """Along an axis, with indices, or of all elements."""
     if dim is not None:
