@@ -44,6 +44,8 @@ CALLS = [
     "torch.special.xlog1py(x, y)", "torch.special.xlog1py(x, p)", "torch.special.xlog1py(p, y)",
     "torch.special.xlog1py(10 * x, 7 * (y + 1))", "torch.copysign(x, y)",
     "F.glu(A, 0)", "F.glu(torch.cat([A, B]).mT.contiguous())", "F.glu(9 * torch.cat([A, B]), 0)", "F.glu(A.mT, 1)",
+    "F.mse_loss(x, y)", "F.mse_loss(p, y, reduction='sum')", "F.l1_loss(x, y, reduction='none')", "F.mse_loss(A, B)",
+    "F.smooth_l1_loss(x, y, beta=0.5)", "F.huber_loss(x, y, delta=0.3)", "F.huber_loss(A, 2 * B, 'sum', 0.2)",
     "torch.sort(x)", "A.sort(0, True)", "torch.sort(A, descending=True, dim=1)", "torch.topk(A, 2)", "A.topk(1, 0)",
     "torch.kthvalue(A, 2)", "A.kthvalue(1, dim=0, keepdim=True)", "torch.mode(A, 0)", "A.median(1)", "A.median(dim=0)",
     "torch.nanmedian(A, 1, True)", "torch.median(x)",
