@@ -155,7 +155,8 @@ def _of_one_shape(
 ) -> Any:
     code: Any = func.__code__
     named = {**dict(zip(code.co_varnames, args)), **(options or {})}
-    x, target = named.get("input"), named.get("target")
+    x: Any = named.get("input")
+    target: Any = named.get("target")
     its: Any = target.value if type(target) is DecomposedTensor else target
     like = x.value if type(x) is DecomposedTensor else x
     if type(like) not in FACTORS or not _is_like(its, like):
