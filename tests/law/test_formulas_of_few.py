@@ -96,6 +96,21 @@ def test_another_order_at_the_baseline_is_said(call):
 
 
 @pytest.mark.quick
+@pytest.mark.parametrize("names", ["xy", "xp", "AB", "Ap", "Ax"])
+def test_cross_products_are_those_of_their_parts(names):
+    given = operands(torch.float64)
+    a, b = (given[name] for name in names)
+    made = np.cross(np.asarray(a), np.asarray(b)).tensor
+    for part in ("value", "residual"):
+        ends = [np.asarray(getattr(t, part, t)) for t in (a, b)]
+        assert torch.equal(getattr(made, part), np.cross(*ends).tensor)
+    with np.check_completeness():
+        general = np.cross(np.asarray(a), np.asarray(b)).tensor
+    torch.testing.assert_close(made.components, general.components, rtol=1e-13, atol=1e-15)
+    torch.testing.assert_close(made.components.sum(0), made.value - made.residual, rtol=1e-13, atol=1e-14)
+
+
+@pytest.mark.quick
 def test_indices_of_another_order_warn_whoever_reads_them():
     x = decomposed([0.7, 0.2, 0.45], [0.7, 0.5, 0.45], "a", torch.float64)
     with pytest.warns(np.exceptions.DecompositionWarning, match="frozen"):
