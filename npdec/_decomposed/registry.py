@@ -26,6 +26,7 @@ __all__ = [
     "add",
     "attributes",
     "close_of",
+    "rate_of",
     "functions",
     "indices_of",
     "mean_of",
@@ -128,7 +129,8 @@ class Row:
     function's slope, of that between close numbers, and of the mean gradient of one of two arguments
     (`npdec._impl.slopes_impl`), or of a function with jumps of what each of two arguments has of its change
     (`npdec._impl.quotients_impl`; one for each output where there are several). `rates` are the derivatives of a
-    pointwise function of two arguments by each, where there is no closed form of their means. `batch` makes of a
+    pointwise function of two arguments by each, where there is no closed form of their means; `rate` is the derivative
+    of one of one argument, called without options. `batch` makes of a
     function of one tensor that of the tensor with one more leading axis (`npdec._decomposed.batching_rules`). `short`
     answers ordinary calls in the shortest way (`npdec._law.ordinary`), and others with NotImplemented; `options` says
     that it takes numbers by name. `indices` are the places and names of arguments that are indices: decomposed ones are
@@ -150,6 +152,7 @@ class Row:
     close: Function | None = None
     rates: Function | None = None
     numbers: Any = None
+    rate: Function | None = None
 
 
 rows: dict[Any, Row] = {}
@@ -229,6 +232,12 @@ def close_of(function: Any) -> Function | None:
     """The closed form of a function's slope between close numbers, if it has one."""
     row = row_of(function)
     return None if row is None else row.close
+
+
+def rate_of(function: Any) -> Function | None:
+    """The derivative of a pointwise function of one argument, if there is a formula."""
+    row = row_of(function)
+    return None if row is None else row.rate
 
 
 @constant_when_traced

@@ -198,10 +198,13 @@ def _linspace(start: torch.Tensor, stop: torch.Tensor, num: int, endpoint: bool)
     step = distance / intervals
     # Where the step underflows to zero, the distance still has digits to share out.
     lost = (_util.numbers(step) == 0).any()  # how to compute them is no matter of contributions
-    numbers = by_elements(
-        lambda count, distance, step, start: torch.where(lost, count / intervals * distance, count * step) + start,
-        *(count, distance, step, start),
-    )
+    if _util.is_known_true(~lost):
+        numbers = by_elements(lambda count, step, start: count * step + start, count, step, start)
+    else:
+        numbers = by_elements(
+            lambda count, distance, step, start: torch.where(lost, count / intervals * distance, count * step) + start,
+            *(count, distance, step, start),
+        )
     if endpoint and num > 1:
         numbers = torch.cat([numbers[:-1], stop.expand(distance.shape).unsqueeze(0)])
     return numbers, step

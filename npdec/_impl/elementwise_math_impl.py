@@ -183,6 +183,7 @@ def cbrt(x: Pointwise):
         root -= torch.sub(root, torch.div(x, step, out=step), out=step).div_(3)
         if torch.equal(root, root):  # none of them is zero or infinite
             return root
+        return torch.where(torch.isnan(root), x, root)
     wide = x.float() if x.dtype in (torch.float16, torch.bfloat16) else x
     regular = torch.isfinite(wide) & (wide != 0)
     radicand = torch.where(regular, wide, torch.ones_like(wide))

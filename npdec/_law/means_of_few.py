@@ -23,7 +23,7 @@ from npdec._law.powers_of_few import mean_power
 from npdec._law.quadrature_nodes import gauss_legendre
 from npdec._law.secant import KEPT
 
-__all__ = ["has_means", "means_of_few", "means_of_number", "slope_beside", "slopes_beside"]
+__all__ = ["has_means", "mean_sigmoid", "means_of_few", "means_of_number", "slope_beside", "slopes_beside"]
 
 Function = Callable[..., Any]
 Means = tuple[float, float]
@@ -82,7 +82,7 @@ def _atan2(y: float, x: float, s: float, r: float) -> Means | None:
     return (growth * along_x + turn * along_y) / unit, (turn * along_x - growth * along_y) / unit
 
 
-def _sigmoid(x: float, r: float) -> float:
+def mean_sigmoid(x: float, r: float) -> float:
     """The mean of the sigmoid from r to x (`slopes_impl._mean_sigmoid`)."""
     low, high = min(x, r), max(x, r)
     step = high - low
@@ -96,12 +96,12 @@ def _sigmoid(x: float, r: float) -> float:
 
 def _logaddexp(x: float, y: float, r: float, s: float) -> Means | None:
     ahead, before = x - y, r - s
-    return _sigmoid(ahead, before), _sigmoid(-ahead, -before)
+    return mean_sigmoid(ahead, before), mean_sigmoid(-ahead, -before)
 
 
 def _logaddexp2(x: float, y: float, r: float, s: float) -> Means | None:
     ahead, before = (x - y) * _LOG_2, (r - s) * _LOG_2
-    return _sigmoid(ahead, before), _sigmoid(-ahead, -before)
+    return mean_sigmoid(ahead, before), mean_sigmoid(-ahead, -before)
 
 
 def _xlogy(x: float, y: float, r: float, s: float) -> Means | None:
@@ -118,6 +118,17 @@ def _xlogy(x: float, y: float, r: float, s: float) -> Means | None:
     return (y * math.log(y) - s * math.log(s)) / dy - 1, (dx + (r - s * (dx / dy)) * math.log(ratio)) / dy
 
 
+def _xlog1py(x: float, y: float, r: float, s: float) -> Means | None:
+    """The means of log1p y and of x / (1 + y)."""
+    if -0.5 < y < 1 and -0.5 < s < 1:  # where 1 + y has lost digits of y
+        first = second = 0.0
+        for node, weight in gauss_legendre(16):
+            here = s + node * (y - s)
+            first, second = first + weight * math.log1p(here), second + weight * (r + node * (x - r)) / (1 + here)
+        return first, second
+    return _xlogy(x, 1 + y, r, 1 + s)
+
+
 _MEANS: dict[Any, Callable[[float, float, float, float], Means | None]] = {
     slopes_impl.mean_hypot: _hypot,
     slopes_impl.mean_atan2: _atan2,
@@ -126,6 +137,7 @@ _MEANS: dict[Any, Callable[[float, float, float, float], Means | None]] = {
     slopes_impl.mean_nextafter: lambda x, y, r, s: (1.0, 0.0),
     slopes_impl.rates_of_power: mean_power,
     slopes_impl.rates_of_xlogy: _xlogy,
+    slopes_impl.rates_of_xlog1py: _xlog1py,
 }
 
 

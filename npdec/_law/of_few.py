@@ -29,6 +29,7 @@ __all__ = [
 ]  # fmt: skip
 
 Numbers = Sequence[float]
+Means = Callable[[list[list[float]]], list[float] | None]  # the mean derivatives of some x, r, f(x) and f(r)
 FEW = 64  # components of all elements that Python goes through sooner than torch
 ROUNDINGS = 32  # between a step and the sum of its components (npdec._law.jumps)
 LONGEST = 2.0**40  # steps up to which the pieces of a piecewise linear function are looked at here
@@ -109,15 +110,16 @@ def slopes_of_few(
     r: torch.Tensor,
     fx: torch.Tensor,
     fr: torch.Tensor,
+    means: Means | None = None,
 ) -> torch.Tensor | None:
     """The slopes of a function between r and x, of one shape: by the closed form that it has, or the secants; where
-    these have lost digits, by that of slopes between `close` numbers, if there is one. None where one of the slopes is
-    not to be found so."""
+    these have lost digits, by that of slopes between `close` numbers, if there is one, or the `means` of the
+    derivative. None where one of the slopes is not to be found so."""
     dtype = x.dtype
     if dtype not in RANGE or not x.is_cpu or fx.requires_grad or fr.requires_grad:
         return None
     form = None if closed is None else CLOSED[closed]
-    slopes = _slopes(form, close, traits, kept, (listed(x), listed(r), listed(fx), listed(fr)), dtype)
+    slopes = _slopes(form, close, traits, kept, (listed(x), listed(r), listed(fx), listed(fr)), dtype, means)
     return None if slopes is None else tensor_of(slopes, x)
 
 
@@ -144,10 +146,12 @@ def _slopes(
     kept: float,
     ends: Sequence[Numbers],
     dtype: torch.dtype,
+    means: Means | None = None,
 ) -> list[float] | None:
     """The same of a few. A difference d of a and b has its digits where `kept` d² is not less than a b."""
     tiny, least, most, _ = RANGE[dtype]
     slopes: list[float] = []
+    left: list[tuple[int, float, float, float, float]] = []
     for x, r, fx, fr in zip(*ends, strict=True):
         step, difference = x - r, fx - fr
         slope = difference / step if step else 0.0
@@ -157,11 +161,17 @@ def _slopes(
                 known = least < slope < math.inf
             elif traits & Trait.PIECEWISE_LINEAR and step:
                 known = -LONGEST < step < LONGEST and -most <= slope <= most
-            elif step and tiny + fx * fr <= kept * difference * difference:
-                coarse = traits & Trait.COARSE and not x * r <= kept * step * step
-                known = not coarse and least <= abs(slope) <= most
-            elif close is None or not abs(difference) < math.inf:
+            elif (
+                step
+                and tiny + fx * fr <= kept * difference * difference
+                and (not traits & Trait.COARSE or x * r <= kept * step * step)
+            ):
+                known = least <= abs(slope) <= most
+            elif not abs(difference) < math.inf or (close is None and means is None):
                 known = False
+            elif close is None:
+                known = True
+                left.append((len(slopes), x, r, fx, fr))
             else:
                 found = close(x, r, step or tiny**0.5)
                 if not step or abs(found - slope) <= 16 * _EPS[dtype] * (abs(fx) + abs(fr)) / abs(step):
@@ -172,6 +182,12 @@ def _slopes(
         if not known:
             return None
         slopes.append(slope)
+    if left and means is not None:
+        others = means([ends for _, *ends in left])
+        if others is None or not all(least <= abs(slope) <= most or not slope for slope in others):
+            return None
+        for (place, *_), slope in zip(left, others, strict=True):
+            slopes[place] = slope
     return slopes
 
 

@@ -45,7 +45,7 @@ from npdec._law.ordinary_numbers import constant_beside, listed_sum, listed_tota
 from npdec._law.ordinary_pairs import Pair, is_constant, pair_of
 from npdec._law.ordinary_steps import condition_of, shared
 
-__all__ = ["chosen", "comparison", "larger", "number_at_ends"]
+__all__ = ["chosen", "comparison", "larger", "larger_of_pair", "number_at_ends"]
 
 Function = Callable[..., Any]
 _REAL = (torch.float64, torch.float32)
@@ -55,10 +55,10 @@ _WITH_FEW_DIGITS = frozenset(filter(has_few_digits, (torch.float32, torch.float6
 
 def larger(sign: int) -> Form:
     """The form of the maximum (sign 1) or minimum (−1) of two: two lines, and the part of the path that each leads."""
-    return partial(_larger, sign)
+    return partial(larger_of_pair, sign)
 
 
-def _larger(sign: int, func: Function, args: Sequence[Any]) -> Any:
+def larger_of_pair(sign: int, func: Function, args: Sequence[Any]) -> Any:
     made = _larger_number(sign, func, *args) if len(args) == 2 else NotImplemented
     if made is not NotImplemented:
         return made

@@ -91,7 +91,13 @@ def detached(func: Function, args: Sequence[Any]) -> Any:
 
 def cast(func: Function, args: Sequence[Any], options: dict[str, Any] | None = None) -> Any:
     """The methods `to`, `type` and `type_as`, of a dtype, a device, or those of another tensor."""
-    if len(args) + len(options or ()) != 2 or not args:
+    if not args:
+        return NotImplemented
+    both = _device_and_dtype(args, options) if len(args) + len(options or ()) == 3 else None
+    if both is not None:
+        same = type(args[0]) is DecomposedTensor and torch.device(both[0]) == args[0].value.device
+        return _cast(args[0], both[1]) if same else NotImplemented
+    if len(args) + len(options or ()) != 2:
         return NotImplemented
     (name, wanted), *_ = (options or {"": args[-1]}).items()
     if name not in ("", "dtype", "device"):
@@ -107,6 +113,13 @@ def cast(func: Function, args: Sequence[Any], options: dict[str, Any] | None = N
     if (kind is str or kind is torch.device) and func is torch.Tensor.to and torch.device(wanted) == x.value.device:
         return x
     return NotImplemented
+
+
+def _device_and_dtype(args: Sequence[Any], options: dict[str, Any] | None) -> tuple[Any, torch.dtype] | None:
+    """Both, where a call of `to` gives these two beside the tensor."""
+    named = {**dict(zip(("", "device", "dtype"), args)), **(options or {})}
+    device, dtype = named.get("device"), named.get("dtype")
+    return (device, dtype) if isinstance(device, (str, torch.device)) and isinstance(dtype, torch.dtype) else None
 
 
 def to_host(func: Function, args: Sequence[Any]) -> Any:

@@ -19,7 +19,7 @@ from npdec._law.ordinary import built, is_ordinary, number_in, number_of
 from npdec._law.ordinary_steps import condition_of
 from npdec._law.secant import KEPT
 
-__all__ = ["fraction_and_whole", "mantissa_and_exponent", "moved_exponent"]
+__all__ = ["fraction_and_whole", "mantissa_and_exponent", "moved_exponent", "parts_of_torch"]
 
 Function = Callable[..., Any]
 Ends = tuple[list[float], list[float]]
@@ -100,6 +100,12 @@ def mantissa_and_exponent(func: Function, args: Sequence[Any]) -> Any:
         return NotImplemented
     value, residual = (_whole(its, x.value) for its in exponents)
     return first, condition_of(value, residual, shares, x.labels)
+
+
+def parts_of_torch(func: Function, args: Sequence[Any]) -> Any:
+    """torch.frexp."""
+    made = mantissa_and_exponent(func, args)
+    return made if made is NotImplemented else torch.return_types.frexp(made)
 
 
 def _with_exponent(x: Any, first: Any, now: Any, before: Any, ends: Any, starts: Any) -> Any:

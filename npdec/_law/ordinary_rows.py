@@ -115,9 +115,7 @@ def unit_vectors(func: Function, x: Any, p: Any = 2.0, dim: Any = 1, eps: Any = 
     ends = None if axes is None or x.components.numel() > FEW else rows_of_few(x, axes)
     if axes is None or ends is None:
         return NotImplemented
-    of_columns = x.value.ndim == 2 and axes == (0,)
-    if not of_columns and x.value.ndim > 1 and axes != (x.value.ndim - 1,):
-        return NotImplemented
+    (axis,), shape = axes, list(x.value.shape)
     columns = rows_along(x.components, axes, 1).permute(1, 0, 2).tolist()
     made = []
     for row, start, given in zip(*ends, columns, strict=True):
@@ -126,12 +124,10 @@ def unit_vectors(func: Function, x: Any, p: Any = 2.0, dim: Any = 1, eps: Any = 
             return NotImplemented
         made.append(found)
     value, residual = func(x.value, p, dim, eps), func(x.residual, p, dim, eps)
-    count, size = len(ends[0]), len(ends[0][0])
     flat = vector([n for row in zip(*made, strict=True) for part in row for n in part], value.dtype)
-    components = flat.reshape(len(x.labels), count, size)
-    if of_columns:
-        components = components.mT.contiguous()
-    return built(value, residual, components.reshape(x.components.shape), x.labels)
+    size = shape.pop(axis)
+    components = flat.reshape(len(x.labels), *shape, size).movedim(-1, axis + 1).contiguous()
+    return built(value, residual, components, x.labels)
 
 
 def _turned(x: Numbers, r: Numbers, given: Sequence[Numbers], least: float) -> list[list[float]] | None:

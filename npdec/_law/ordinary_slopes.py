@@ -16,7 +16,8 @@ from npdec._decomposed.size_warnings import warn_infinite
 from npdec._impl.slopes_impl import power
 from npdec._law.close_of_few import CLOSE, power_between
 from npdec._law.of_few import CLOSED, POLYNOMIALS, RANGE, listed, power_of_few, slope_of_number, slopes_of_few
-from npdec._law.secant import KEPT, at_once, quick_slope
+from npdec._law.rates_of_few import mean_rates
+from npdec._law.secant import KEPT, at_once, derivative, quick_slope
 from npdec._torch.tracing import name_of
 
 __all__ = ["ordinary_slope", "slope_at_number", "without_slope"]
@@ -80,7 +81,10 @@ def ordinary_slope(
             return fx, fr, polynomial, None
     if handful and (exponent is None or raises) and (closed is None or others or closed in CLOSED):
         close: Any = partial(power_between, exponent) if raises else None if others else CLOSE.get(close_of(function))
-        few = slopes_of_few(None if others else closed, close, traits, KEPT, x, r, fx, fr)
+        means: Any = None
+        if close is None and closed is None and not others:
+            means = partial(mean_rates, f, function, traits, x.dtype, derivative)
+        few = slopes_of_few(None if others else closed, close, traits, KEPT, x, r, fx, fr, means)
         if few is not None:
             return fx, fr, few, None
     if closed is None and not others:

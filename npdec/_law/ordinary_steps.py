@@ -22,7 +22,7 @@ from npdec._law.of_few import FEW, ROUNDINGS, all_listed, listed, multiplier, sh
 from npdec._law.ordinary import Form, Number, built, carries_graph, is_ordinary, made_of, number_in, number_of, single
 from npdec._law.ordinary_numbers import constant_beside, numbers_in_two, sum_of_two
 from npdec._law.ordinary_pairs import Pair, pair_of
-from npdec._law.quotients_of_few import OF_FEW, SHARES, quotient_of_number, quotients_of_few
+from npdec._law.quotients_of_few import SHARES, is_of_few, quotient_of_number, quotients_of_few
 from npdec._torch.tracing import name_of
 
 __all__ = ["condition_of", "divided", "searched", "shared", "stepwise", "stepwise_instead"]
@@ -218,7 +218,7 @@ def _made_of_two(
         return NotImplemented
     assert first is not None
     assert second is not None
-    if shares in OF_FEW and value.numel() <= HANDFUL:
+    if value.numel() <= HANDFUL and is_of_few(shares, known):
         made = _of_few(shares, known, pair, value, residual)
         if made is not None:
             return made

@@ -17,6 +17,7 @@ from npdec._decomposed.size_limits import HANDFUL
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._law.of_few import listed, vector
 from npdec._law.ordinary import Form, built, carries_graph, is_ordinary, number_in, number_of
+from npdec._law.ordinary_choices import larger_of_pair
 from npdec._law.ordinary_rows import is_complete, made_of_rows, soft_shares
 from npdec._law.quadrature_nodes import gauss_legendre
 from npdec._torch.tracing import name_of
@@ -172,6 +173,8 @@ def greatest(sign: int, along: bool = False) -> Form:
 
 def _extreme(sign: int, along: bool, func: Function, args: Sequence[Any]) -> Any:
     x, *rest = args
+    if not along and len(rest) == 1 and isinstance(rest[0], torch.Tensor):  # the other of two
+        return larger_of_pair(sign, func, args)
     if type(x) is not DecomposedTensor or not is_ordinary(x):
         return NotImplemented
     if rest and type(rest[0]) in (int, tuple, list) and x.value.ndim and rest[0] not in ((), []):

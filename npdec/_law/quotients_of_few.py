@@ -16,7 +16,7 @@ from npdec._decomposed.size_warnings import STEEP, half_of_digits
 from npdec._impl import elementwise_float_impl, elementwise_impl
 from npdec._impl.quotients_impl import LEAST, in_both_orders, of_quotient, of_rest
 
-__all__ = ["OF_FEW", "SHARES", "quotient_of_number", "quotients_of_few"]
+__all__ = ["SHARES", "is_of_few", "quotient_of_number", "quotients_of_few"]
 
 Numbers = Sequence[float]
 OnHost = Callable[[float, float], float]
@@ -87,7 +87,14 @@ SHARES: dict[Any, Callable[..., Shares | None]] = {
     of_rest: partial(_rounded, True),
     in_both_orders: _in_both_orders,
 }
-OF_FEW = frozenset((of_quotient, of_rest))  # those of a few, too, are found sooner so
+
+
+def is_of_few(shares: Any, function: Any) -> bool:
+    """Whether the shares of a few, too, are found sooner here."""
+    return shares in _OF_FEW or (shares is in_both_orders and function in _ON_HOST)
+
+
+_OF_FEW = frozenset((of_quotient, of_rest))
 
 
 def _asked(function: Any, dtype: torch.dtype) -> OnHost:
@@ -135,7 +142,9 @@ def quotients_of_few(
         return None
     if found is None:
         return None
-    gross, limit = sum(map(abs, found[0])) + sum(map(abs, found[1])), STEEP
-    if digits < STEEP:
-        limit = min(limit, digits * (min(map(abs, value)) + min(map(abs, base))))
-    return found if gross <= limit else None
+    sizes = [abs(a) + abs(b) for a, b in zip(*found, strict=True)]
+    if digits < STEEP and not all(
+        size <= digits * (abs(fx) + abs(fr)) for size, fx, fr in zip(sizes, value, base, strict=True)
+    ):
+        return None
+    return found if sum(sizes) <= STEEP else None

@@ -12,6 +12,8 @@ import torch
 
 from npdec._decomposed.registry import Trait, close_of
 from npdec._decomposed.size_warnings import STEEP, STEEPEST
+from npdec._law.of_few import RANGE, vector
+from npdec._law.rates_of_few import mean_rates
 from npdec._law.secant_cancellation import (
     FEW_DIGITS,
     closed_where_close,
@@ -29,6 +31,7 @@ __all__ = ["LONG", "finished", "secant_at_once"]
 LONG = 2.0**40  # steps, over which a slope may leave the exponent range
 _IN_PIECES, _COARSE = 1, 2  # as npdec/_native/slopes.c has them
 _ALONE = 2**18  # elements, up to which one thread is enough
+_SOME = 64  # elements without a slope that are gone through one by one
 _THREADS = 4  # with which torch's calls together take no less
 
 
@@ -84,7 +87,11 @@ def finished(
         if sizes is None:
             flat, near = slope.view(-1), elements(x, chosen)
             at = functools.partial(derivative, f)
-            made = undisturbed(at, near) if pieces else _beside(f, function, coarse, x, r, fx, fr, chosen, at)
+            few = marked <= _SOME and _among_few(f, function, traits, x, r, fx, fr, chosen, derivative)
+            if few:
+                made = vector(few, slope.dtype)
+            else:
+                made = undisturbed(at, near) if pieces else _beside(f, function, coarse, x, r, fx, fr, chosen, at)
             flat.index_copy_(0, chosen, made)
             ends = made.abs().aminmax()
             sizes = float(ends.max), float(ends.min)
@@ -119,6 +126,24 @@ def _put_doubles(
         return None
     found: tuple[float, float] | None = calls.put_secants(ends, values, chosen, slope, FEW_DIGITS)
     return found
+
+
+def _among_few(
+    f: Callable[..., torch.Tensor],
+    function: object,
+    traits: int,
+    x: torch.Tensor,
+    r: torch.Tensor,
+    fx: torch.Tensor,
+    fr: torch.Tensor,
+    chosen: torch.Tensor,
+    derivative: Callable[..., torch.Tensor],
+) -> list[float] | None:
+    """`_beside` of some places; None where there is a closed form, or they are not found one by one."""
+    if close_of(function) is not None or fx.dtype not in RANGE or not fx.is_cpu:
+        return None
+    ends = list(zip(*[elements(t, chosen).tolist() for t in (x, r, fx, fr)], strict=True))
+    return mean_rates(f, function, traits, fx.dtype, derivative, ends)
 
 
 def _beside(

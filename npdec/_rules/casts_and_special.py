@@ -14,12 +14,15 @@ from npdec._decomposed.choices import compare_choices, is_watched
 from npdec._decomposed.kept_components import handed_on
 from npdec._decomposed.registry import Answer, Trait, attributes
 from npdec._decomposed.tensor import DecomposedTensor, carries
+from npdec._impl import elementwise_float_impl
+from npdec._impl.quotients_impl import in_both_orders
 from npdec._impl.torch_refused_impl import REFUSED
 from npdec._impl.torch_special_impl import BESSEL, POLYNOMIALS, spherical_j0
 from npdec._law import law
 from npdec._law.ordinary import instead
 from npdec._law.ordinary_linear import cast as ordinary_cast
 from npdec._law.ordinary_linear import cast_to, clone, contiguous, to_host
+from npdec._law.ordinary_steps import stepwise_instead
 from npdec._rules.by_formula import by_formula, own_numbers, pointwise, value_of
 from npdec._rules.conditions import cast
 from npdec._rules.matrix_rates import (
@@ -225,9 +228,32 @@ def _heaviside(x: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
 _STEPPED = law.TaggedRule.of("Stepwise", "Stepwise")
 
 
-@rule("heaviside", tags=_STEPPED.tags)
+@rule("heaviside", tags=_STEPPED.tags, short=stepwise_instead((0, 1), in_both_orders, elementwise_float_impl.heaviside))
 def _heaviside_rule(func: Function, input: Any, values: Any) -> Any:
     return own_numbers(func, (input, values), {}, _STEPPED(_heaviside, (input, values), {}))
+
+
+def _vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
+    """The powers, column by column."""
+    count = x.shape[-1] if N is None else N
+    powers = range(count) if increasing else range(count - 1, -1, -1)
+    return torch.stack([torch.pow(x, k) if k else torch.ones_like(value_of(x)) for k in powers], -1)
+
+
+def _increasing_vander(x: Any, *, N: int | None = None) -> Any:
+    return _vander(x, N, True)
+
+
+@rule(torch.cartesian_prod)
+def _cartesian_prod(func: Function, *tensors: Any) -> Any:
+    if len(tensors) == 1:
+        return tensors[0]
+    return torch.stack([grid.reshape(-1) for grid in torch.meshgrid(*tensors, indexing="ij")], -1)
+
+
+def _fill(input: Any, value: Any) -> Any:
+    """As the method in place does."""
+    return input.clone().fill_(value)
 
 
 def _special(f: Function) -> Function:
@@ -308,6 +334,9 @@ def _refusal(reason: str) -> Function:
     return made
 
 
+rule(torch.vander)(by_formula(_vander))
+rule(torch.linalg.vander)(by_formula(_increasing_vander))
+rule(torch.fill)(by_formula(_fill))
 rule("__rdiv__")(by_formula(_reciprocal_times))
 rule("linear_cross_entropy")(by_formula(linear_cross_entropy))
 rule("_native_multi_head_attention")(by_formula(native_attention))

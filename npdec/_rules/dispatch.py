@@ -20,7 +20,7 @@ from npdec._decomposed.aliasing import link_results
 from npdec._decomposed.call import Call
 from npdec._decomposed.registry import Answer, Row, Rule, add, rows
 from npdec._decomposed.tensor import DecomposedTensor, is_reverse
-from npdec._law import discrete_of_few, law
+from npdec._law import discrete_moved, discrete_of_few, law
 from npdec._law.create_graph import wants_graph
 from npdec._law.discrete import OfNumbers, has_discrete
 from npdec._law.half_precision import warn_beyond_range
@@ -174,7 +174,9 @@ def dispatch(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any
     if kwargs and out_of_place(args, kwargs):
         args, kwargs = in_their_places(func, args, kwargs)
     if not kwargs and not tracing() and has_discrete(args) and not is_observed():
-        made = discrete_of_few.answer(func, args)
+        made = discrete_moved.moved(func, args)
+        if made is NotImplemented:
+            made = discrete_of_few.answer(func, args)
         if made is not NotImplemented:
             return made
     if torch.is_grad_enabled() and not tracing() and not is_observed():

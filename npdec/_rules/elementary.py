@@ -35,6 +35,7 @@ from npdec._law.ordinary import pointwise
 from npdec._law.ordinary_arithmetic import quotient
 from npdec._law.ordinary_choices import larger
 from npdec._law.ordinary_linear import detached
+from npdec._law.ordinary_order import in_order
 from npdec._law.ordinary_pieces import bounded, clamped, magnitude
 from npdec._law.ordinary_places import added_at, scattered
 from npdec._law.ordinary_steps import stepwise_instead
@@ -256,27 +257,27 @@ def _plain(x: torch.Tensor) -> torch.Tensor:
     return x.value if isinstance(x, DecomposedTensor) else x
 
 
-@rule("sort")
+@rule("sort", short=in_order(0))
 def _sort(func: Function, x: Any, dim: int = -1, descending: bool = False, *, stable: bool | None = None) -> Any:
     return _ordered(func, x, dim, lambda t: func(t, dim=dim, descending=descending, stable=stable))
 
 
-@rule("topk")
+@rule("topk", short=in_order(1))
 def _topk(func: Function, x: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
     return _ordered(func, x, dim, lambda t: func(t, k, dim, largest, sorted))
 
 
-@rule("kthvalue")
+@rule("kthvalue", short=in_order(1))
 def _kthvalue(func: Function, x: Any, k: int, dim: int = -1, keepdim: bool = False) -> Any:
     return _ordered(func, x, dim, lambda t: func(t, k, dim, keepdim))
 
 
-@rule("mode")
+@rule("mode", short=in_order(0))
 def _mode(func: Function, x: Any, dim: int = -1, keepdim: bool = False) -> Any:
     return _ordered(func, x, dim, lambda t: func(t, dim, keepdim))
 
 
-@rule("median nanmedian")
+@rule("median nanmedian", short=in_order(0, None))
 def _median(func: Function, x: Any, dim: int | None = None, keepdim: bool = False) -> Any:
     """Along an axis, with indices, or of all elements."""
     if dim is not None:

@@ -15,6 +15,7 @@ from npdec._decomposed.broadcast_residuals import materialised_residual
 from npdec._decomposed.registry import Trait
 from npdec._decomposed.settings import current as settings
 from npdec._decomposed.tensor import DecomposedTensor
+from npdec._law.ordinary import FACTORS
 from npdec._law.ordinary_reverse import on_graph_of
 from npdec._law.ordinary_slopes import ordinary_slope
 from npdec._law.reverse_forms import Single, on_graph_with, single
@@ -154,8 +155,11 @@ def _of_one_shape(
 ) -> Any:
     code: Any = func.__code__
     named = {**dict(zip(code.co_varnames, args)), **(options or {})}
-    x, target = named.get("input"), named.get("target")
-    if type(x) is not DecomposedTensor or not _is_like(target, x.value) or type(target) is DecomposedTensor:
+    x: Any = named.get("input")
+    target: Any = named.get("target")
+    its: Any = target.value if type(target) is DecomposedTensor else target
+    like = x.value if type(x) is DecomposedTensor else x
+    if type(like) not in FACTORS or not _is_like(its, like):
         return NotImplemented
     if any(named.get(name) is not None for name in ("size_average", "reduce", "weight")):
         return NotImplemented

@@ -247,7 +247,8 @@ def _spread(root: bool) -> Function:
         value, residual = _ends(x, lambda t: func(t, dim, correction=correction, keepdim=keepdim))
         if isinstance(value, torch.Tensor):
             return _by_gradient(x, axes, value, residual, gradient)
-        made = _by_gradient(x, axes, value[0], residual[0], gradient)
+        alone: Any = (torch.std if root else torch.var)(x, axes, correction=correction, keepdim=keepdim)
+        made = DecomposedTensor(value[0], residual[0], handed_on(alone), x.labels, x.reverse)
         mean: Any = torch.mean(x, axes, keepdim) if axes else x.clone()
         return made, DecomposedTensor(value[1], residual[1], handed_on(mean), x.labels, x.reverse)
 

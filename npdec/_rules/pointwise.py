@@ -17,11 +17,12 @@ from npdec._impl import (
     elementwise_impl,
     elementwise_math_impl,
     elementwise_powers_impl,
+    rates_impl,
     slopes_impl,
 )
 from npdec._impl._by_elements import by_elements
 from npdec._impl.quotients_impl import of_quotient, of_rest
-from npdec._law import ordinary_parts, ordinary_pieces
+from npdec._law import ordinary_gated, ordinary_parts, ordinary_pieces
 from npdec._law.law import TaggedRule
 from npdec._law.ordinary_logic import replaced
 from npdec._law.ordinary_steps import divided
@@ -29,12 +30,16 @@ from npdec._law.reverse_elements import gated, stepped
 from npdec._rules.rule import rule
 from npdec._rules.softmax_of_few import digits_of
 
+_SAME = {"gammaln": "lgamma", "psi": "digamma"}  # functions of two names
 _OF_BOTH = (of_quotient, of_rest)
 
 
 def _pointwise(names: str, traits: int = 0, slope: Any = None, close: Any = None) -> None:
-    """Functions of their first argument, element by element, that take no other tensor that could be decomposed."""
-    rule(names, traits=traits, slope=slope, close=close)(_OF_THE_FIRST)
+    """Functions of their first argument, element by element, that take no other tensor that could be decomposed. Of
+    each name separated by spaces; the derivative is the one that `rates_impl` has under this name."""
+    for name in names.split():
+        rate = getattr(rates_impl, _SAME.get(name, name), None)
+        rule(name, traits=traits, slope=slope, close=close, rate=rate)(_OF_THE_FIRST)
 
 
 def _stepwise(names: str) -> None:
@@ -80,10 +85,11 @@ _pointwise("erf erfc erfinv erfcx lgamma gammaln digamma psi i0 i0e i1 i1e ndtr 
 _pointwise("mvlgamma entr")
 rule("nan_to_num", short=replaced)(_OF_THE_FIRST)
 
-_stepwise("sgn angle frexp")
+_stepwise("sgn angle")
+rule("frexp", short=ordinary_parts.parts_of_torch)(_OF_THE_FIRST_WITH_JUMPS)
 rule("round floor ceil trunc fix frac sign threshold hardshrink", reverse=stepped)(_OF_THE_FIRST_WITH_JUMPS)
 
-rule(torch._C._nn.glu, reverse=partial(gated, digits_of))(TaggedRule.of("Smooth"))
+rule(torch._C._nn.glu, short=ordinary_gated.gated, reverse=partial(gated, digits_of))(TaggedRule.of("Smooth"))
 
 
 # -- two arguments -----------------------------------------------------------------------------------------------------
@@ -139,6 +145,8 @@ rule(elementwise_float_impl.nan_to_num, short=replaced)(TaggedRule(read_paramete
 for _kernel, _means in (
     (elementwise_math_impl.sinc, {"traits": Trait.HOLOMORPHIC}),
     (elementwise_math_impl.cbrt, {"close": slopes_impl.cbrt}),
+    (elementwise_math_impl.i0, {"rate": rates_impl.i0}),
+    (elementwise_float_impl.spacing, {"rate": rates_impl.spacing}),
     (elementwise_powers_impl.float_power, {"traits": Trait.HOLOMORPHIC, "rates": slopes_impl.rates_of_power}),
     (elementwise_math_impl.logaddexp2, {"mean": slopes_impl.mean_logaddexp2}),
     (elementwise_float_impl.modf, {"short": ordinary_parts.fraction_and_whole}),

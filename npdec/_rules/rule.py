@@ -41,6 +41,7 @@ def rule(
     short: Function | None = None,
     close: Function | None = None,
     rates: Function | None = None,
+    rate: Function | None = None,
     indices: tuple[int | str, ...] = (),
     along: Function | None = None,
     reverse: Function | None = None,
@@ -85,6 +86,7 @@ def rule(
             close=close,
             rates=rates,
             numbers=numbers or numbers_of(tags, traits, mean, rates),
+            rate=rate,
         )
         add(found, row, replaces)
         return made

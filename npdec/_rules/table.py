@@ -68,7 +68,7 @@ def load() -> None:
     )
     for function, kernel, more in broadcast:
         answer = body(function)
-        form = also(of_one_shape(more, kernel), of_body(function, answer.function))
+        form = also(of_one_shape(more, kernel), also(answer.short, of_body(function, answer.function)))
         add([function], Row(answer, short=form, options=True))
     joined: Any = F.multi_head_attention_forward
     add([joined], Row(MultiHead(body(joined))))
