@@ -24,7 +24,7 @@ from npdec._law.slope import Slope
 from npdec._native import calls
 from npdec._torch.interrupts import undisturbed
 
-__all__ = ["LONG", "finished", "secant_at_once"]
+__all__ = ["LONG", "finished", "is_in_doubles", "secant_at_once"]
 
 LONG = 2.0**40  # steps, over which a slope may leave the exponent range
 _IN_PIECES, _COARSE = 1, 2  # as npdec/_native/slopes.c has them
@@ -95,6 +95,11 @@ def finished(
     return Slope(slope, steep=most > STEEPEST.get(slope.dtype, STEEP))
 
 
+def is_in_doubles(function: object) -> bool:
+    """Whether slopes between close numbers are those of the function in double precision: there is no closed form."""
+    return is_of_torch(function) and close_of(function) is None
+
+
 def _put_doubles(
     f: Callable[..., torch.Tensor],
     function: object,
@@ -105,7 +110,7 @@ def _put_doubles(
 ) -> tuple[float, float] | None:
     """Put the slopes between close numbers in single precision, by the difference in double precision, and give the
     largest and the least of their magnitudes; None where that has lost too many digits, or is not known."""
-    if slope.dtype is not torch.float32 or not is_of_torch(function) or close_of(function) is not None:
+    if slope.dtype is not torch.float32 or not is_in_doubles(function):
         return None
     ends = torch.empty((2, len(chosen)), dtype=torch.float64)
     if not calls.ends_at(x, r, chosen, ends):

@@ -6,7 +6,7 @@
 #include <math.h>
 
 static struct {
-    PyObject *on_graph_of, *finished, *derived_twice, *settings, *usual; /* functions, variables of contexts */
+    PyObject *on_graph_of, *finished, *is_in_doubles, *doubles, *derived_twice, *settings, *usual; /* functions, variables of contexts */
     PyObject *on_graph, *row, *data;                                            /* names */
 } told;
 
@@ -174,6 +174,28 @@ at(PyObject *func, PyObject *tensor, PyObject *const *args, Py_ssize_t count, Py
     return PyObject_VectorcallDict(func, its + 1, (size_t)count | PY_VECTORCALL_ARGUMENTS_OFFSET, options);
 }
 
+/* The same, of what is known of a call. */
+typedef struct {
+    PyObject *func, *const *args, *options;
+    Py_ssize_t count;
+} Called;
+
+static PyObject *
+once_more(PyObject *tensor, const void *of)
+{
+    const Called *its = of;
+    return at(its->func, tensor, its->args, its->count, its->options);
+}
+
+/* Whether the secants of a function between close numbers are to be had in double precision. */
+static int
+has_doubles(PyObject *func)
+{
+    PyObject *said = PyObject_CallOneArg(told.is_in_doubles, func);
+    Py_XDECREF(said);
+    return said == Py_True;
+}
+
 /* The slope by a closed form of the step and the values; NULL, without an error, where it leaves the range. */
 static PyObject *
 closed_slope(PyObject *closed, PyObject *value, PyObject *row, PyObject *fx, PyObject *low, double least)
@@ -189,6 +211,26 @@ closed_slope(PyObject *closed, PyObject *value, PyObject *row, PyObject *fx, PyO
     if (slope != NULL && !is_inside)
         Py_CLEAR(slope);
     Py_XDECREF(step);
+    return slope;
+}
+
+/* The slope as Python finds it between close numbers; None where it looks at it more closely. */
+static PyObject *
+said_by_python(const Called *its, long traits, const Reversed *x, PyObject *row, PyObject *fx, PyObject *low,
+               PyObject *to, const Secants *found)
+{
+    PyObject *rest = PyTuple_New(its->count - 1), *said = secants_said(found), *slope = NULL;
+    PyObject *named = its->options == NULL ? PyDict_New() : Py_NewRef(its->options);
+    PyObject *bits = PyLong_FromLong(traits);
+    for (Py_ssize_t i = 1; rest != NULL && i < its->count; i++)
+        PyTuple_SET_ITEM(rest, i - 1, Py_NewRef(its->args[i]));
+    if (rest != NULL && named != NULL && said != NULL && bits != NULL)
+        slope = PyObject_CallFunctionObjArgs(told.finished, its->func, rest, named, bits, x->value, row, fx, low, to,
+                                             said, NULL);
+    Py_XDECREF(bits);
+    Py_XDECREF(said);
+    Py_XDECREF(rest);
+    Py_XDECREF(named);
     return slope;
 }
 
@@ -208,32 +250,23 @@ by_secants(PyObject *closed, long traits, PyObject *func, PyObject *const *args,
     PyObject *fx = row == NULL ? NULL : at(func, x.value, args, count, options);
     if (fx != NULL)
         low = at(func, row, args, count, options);
-    if (low != NULL && closed != Py_None)
+    if (low != NULL && closed != Py_None && x.value_at.bits == 64)
         slope = closed_slope(closed, x.value, row, fx, low, tiny / eps);
     else if (low != NULL)
         to = PyObject_CallOneArg(given.empty_like, fx);
     if (to != NULL) {
         Secants found;
+        Called its = {func, args, options, count};
         double most = x.value_at.bits == 32 ? 1 / sqrt(eps) : given.steep; /* STEEPEST */
         int pieces = (traits & IN_PIECES) != 0;
         int is_done = secants_of(x.value, row, fx, low, to, pieces ? 1 : traits & COARSE_FUNCTION ? 2 : 0, &found);
+        if (is_done && found.marked > 0 && !found.is_beyond && !pieces && x.value_at.bits == 32 && has_doubles(func))
+            secants_between(x.value, row, to, told.doubles, once_more, &its, &found);
         if (is_done && found.marked == 0 && !found.is_beyond && found.most < INFINITY
             && (pieces ? found.longest < LONG : tiny / eps <= found.least && found.most <= most))
             slope = Py_NewRef(to);
-        else if (is_done && found.marked > 0 && !PyErr_Occurred()) {
-            PyObject *rest = PyTuple_New(count - 1), *said = secants_said(&found);
-            PyObject *named = options == NULL ? PyDict_New() : Py_NewRef(options);
-            for (Py_ssize_t i = 1; rest != NULL && i < count; i++)
-                PyTuple_SET_ITEM(rest, i - 1, Py_NewRef(args[i]));
-            PyObject *bits = PyLong_FromLong(traits);
-            if (rest != NULL && named != NULL && said != NULL && bits != NULL)
-                slope = PyObject_CallFunctionObjArgs(told.finished, func, rest, named, bits, x.value, row, fx, low, to,
-                                                     said, NULL);
-            Py_XDECREF(bits);
-            Py_XDECREF(said);
-            Py_XDECREF(rest);
-            Py_XDECREF(named);
-        }
+        else if (is_done && found.marked > 0 && !PyErr_Occurred())
+            slope = said_by_python(&its, traits, &x, row, fx, low, to, &found);
     }
     if (slope == Py_None) /* which Python has looked at */
         made = Py_NewRef(given.not_implemented);
@@ -286,22 +319,22 @@ call_pointwise(PyObject *function, PyObject *const *args, size_t nargsf, PyObjec
     return go_on(function, args, nargsf, keywords);
 }
 
-/* attach_reverse(pointwise, on_graph_of, link, finished, torch.empty_like, ContextVar of a second derivative, ContextVar
- * of settings, the usual ones) */
+/* attach_reverse(pointwise, on_graph_of, link, finished, whether a function is the same in double precision, what makes
+ * a tensor of so many doubles, torch.empty_like, ContextVar of a second derivative, ContextVar of settings, the usual
+ * ones) */
 PyObject *
 attach_reverse(PyObject *module, PyObject *args)
 {
-    PyObject *pointwise, *functions[4], *variables[3];
-    if (!PyArg_ParseTuple(args, "OOOOOOOO:attach_reverse", &pointwise, &functions[0], &functions[1], &functions[2],
-                          &functions[3], &variables[0], &variables[1], &variables[2]))
+    PyObject *pointwise;
+    PyObject **const places[] = {&told.on_graph_of,   &given.link_lazily, &told.finished,      &told.is_in_doubles,
+                                 &told.doubles,       &given.empty_like,  &told.derived_twice, &told.settings,
+                                 &told.usual};
+    PyObject *items[9];
+    if (!PyArg_ParseTuple(args, "OOOOOOOOOO:attach_reverse", &pointwise, &items[0], &items[1], &items[2], &items[3],
+                          &items[4], &items[5], &items[6], &items[7], &items[8]))
         return NULL;
-    told.on_graph_of = Py_NewRef(functions[0]);
-    given.link_lazily = Py_NewRef(functions[1]);
-    told.finished = Py_NewRef(functions[2]);
-    given.empty_like = Py_NewRef(functions[3]);
-    told.derived_twice = Py_NewRef(variables[0]);
-    told.settings = Py_NewRef(variables[1]);
-    told.usual = Py_NewRef(variables[2]);
+    for (int i = 0; i < 9; i++)
+        *places[i] = Py_NewRef(items[i]);
     told.on_graph = PyUnicode_InternFromString("on_graph");
     told.row = PyUnicode_InternFromString("row");
     told.data = PyUnicode_InternFromString("data");

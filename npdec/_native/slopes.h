@@ -14,6 +14,10 @@ typedef struct {
 /* Put the slopes of tensors; 0, without an error, where they do not lie one after the other. Of those at the residual
  * there may be one row. */
 int secants_of(PyObject *x, PyObject *r, PyObject *fx, PyObject *fr, PyObject *to, int flags, Secants *found);
+/* Put those between close numbers in single precision, which are marked as NaN, by the differences in double precision
+ * of `f(·, of)`; `empty` makes a tensor of so many doubles. 0, maybe with an error, where they have too few digits. */
+typedef PyObject *Caller(PyObject *tensor, const void *of);
+int secants_between(PyObject *x, PyObject *r, PyObject *to, PyObject *empty, Caller *f, const void *of, Secants *found);
 PyObject *secants_said(const Secants *found); /* as Python is told */
 
 #endif
