@@ -6,7 +6,7 @@
 #include <math.h>
 
 static struct {
-    PyObject *on_graph_of, *finished, *is_in_doubles, *doubles, *derived_twice, *settings, *usual; /* functions, variables of contexts */
+    PyObject *on_graph_of, *finished, *least_in_doubles, *doubles, *derived_twice, *settings, *usual; /* functions, variables of contexts */
     PyObject *on_graph, *row, *data;                                            /* names */
 } told;
 
@@ -187,13 +187,14 @@ once_more(PyObject *tensor, const void *of)
     return at(its->func, tensor, its->args, its->count, its->options);
 }
 
-/* Whether the secants of a function between close numbers are to be had in double precision. */
-static int
-has_doubles(PyObject *func)
+/* How small a difference may be in double precision to give a slope between close numbers; NaN where none may. */
+static double
+least_in_doubles(PyObject *func)
 {
-    PyObject *said = PyObject_CallOneArg(told.is_in_doubles, func);
+    PyObject *said = PyObject_CallOneArg(told.least_in_doubles, func);
+    double least = said != NULL && PyFloat_CheckExact(said) ? PyFloat_AS_DOUBLE(said) : NAN;
     Py_XDECREF(said);
-    return said == Py_True;
+    return least;
 }
 
 /* The slope by a closed form of the step and the values; NULL, without an error, where it leaves the range. */
@@ -260,8 +261,11 @@ by_secants(PyObject *closed, long traits, PyObject *func, PyObject *const *args,
         double most = x.value_at.bits == 32 ? 1 / sqrt(eps) : given.steep; /* STEEPEST */
         int pieces = (traits & IN_PIECES) != 0;
         int is_done = secants_of(x.value, row, fx, low, to, pieces ? 1 : traits & COARSE_FUNCTION ? 2 : 0, &found);
-        if (is_done && found.marked > 0 && !found.is_beyond && !pieces && x.value_at.bits == 32 && has_doubles(func))
-            secants_between(x.value, row, to, told.doubles, once_more, &its, &found);
+        if (is_done && found.marked > 0 && !found.is_beyond && !pieces && x.value_at.bits == 32) {
+            double least = least_in_doubles(func);
+            if (least == least)
+                secants_between(x.value, row, to, told.doubles, least, once_more, &its, &found);
+        }
         if (is_done && found.marked == 0 && !found.is_beyond && found.most < INFINITY
             && (pieces ? found.longest < LONG : tiny / eps <= found.least && found.most <= most))
             slope = Py_NewRef(to);
@@ -319,14 +323,14 @@ call_pointwise(PyObject *function, PyObject *const *args, size_t nargsf, PyObjec
     return go_on(function, args, nargsf, keywords);
 }
 
-/* attach_reverse(pointwise, on_graph_of, link, finished, whether a function is the same in double precision, what makes
- * a tensor of so many doubles, torch.empty_like, ContextVar of a second derivative, ContextVar of settings, the usual
+/* attach_reverse(pointwise, on_graph_of, link, finished, how small a difference of a function may be in double
+ * precision, what makes a tensor of so many doubles, torch.empty_like, ContextVar of a second derivative, ContextVar of settings, the usual
  * ones) */
 PyObject *
 attach_reverse(PyObject *module, PyObject *args)
 {
     PyObject *pointwise;
-    PyObject **const places[] = {&told.on_graph_of,   &given.link_lazily, &told.finished,      &told.is_in_doubles,
+    PyObject **const places[] = {&told.on_graph_of,   &given.link_lazily, &told.finished,      &told.least_in_doubles,
                                  &told.doubles,       &given.empty_like,  &told.derived_twice, &told.settings,
                                  &told.usual};
     PyObject *items[9];

@@ -22,7 +22,6 @@ typedef struct {
     int is_beyond;          /* whether something has left the range of the dtype */
 } Found;
 
-#define FEW_DIGITS 1.1641532182693481e-10 /* 2⁻³³, of a number that a difference is: as Python has it */
 #define BLOCK 512 /* numbers, which stay where the processor finds them again */
 
 /* Bits of numbers without a sign are ordered as they are; those of infinity and NaN come last. */
@@ -363,7 +362,8 @@ put_secants(PyObject *module, PyObject *const *args, Py_ssize_t count)
 }
 
 int
-secants_between(PyObject *x, PyObject *r, PyObject *to, PyObject *empty, Caller *f, const void *of, Secants *found)
+secants_between(PyObject *x, PyObject *r, PyObject *to, PyObject *empty, double kept, Caller *f,
+                const void *of, Secants *found)
 {
     Array high, low, slopes, made;
     PyObject *size = NULL, *ends = NULL, *values = NULL;
@@ -383,7 +383,7 @@ secants_between(PyObject *x, PyObject *r, PyObject *to, PyObject *empty, Caller 
         values = f(ends, of);
         is_done = values != NULL && plain_array(values, &made) && made.bits == 64 && size_of(&made) == 2 * some
                && period_of(&made) == 2 * some
-               && put_differences(at, made.elements, places, some, FEW_DIGITS, slopes.elements, &most, &least);
+               && put_differences(at, made.elements, places, some, kept, slopes.elements, &most, &least);
     }
     if (is_done) {
         found->most = most;

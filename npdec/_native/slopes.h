@@ -15,9 +15,11 @@ typedef struct {
  * there may be one row. */
 int secants_of(PyObject *x, PyObject *r, PyObject *fx, PyObject *fr, PyObject *to, int flags, Secants *found);
 /* Put those between close numbers in single precision, which are marked as NaN, by the differences in double precision
- * of `f(·, of)`; `empty` makes a tensor of so many doubles. 0, maybe with an error, where they have too few digits. */
+ * of `f(·, of)`; `empty` makes a tensor of so many doubles. 0, maybe with an error, where a difference is not more than
+ * `kept` times the value. */
 typedef PyObject *Caller(PyObject *tensor, const void *of);
-int secants_between(PyObject *x, PyObject *r, PyObject *to, PyObject *empty, Caller *f, const void *of, Secants *found);
+int secants_between(PyObject *x, PyObject *r, PyObject *to, PyObject *empty, double kept, Caller *f,
+                const void *of, Secants *found);
 PyObject *secants_said(const Secants *found); /* as Python is told */
 
 #endif

@@ -32,7 +32,7 @@ from npdec._law.ordinary import is_moderate, is_observed, is_ordinary, of_the_va
 from npdec._law.ordinary_linear import element, of_equal_rows
 from npdec._law.overrides_scope import current as watched
 from npdec._law.secant import KEPT
-from npdec._law.secant_at_once import is_in_doubles
+from npdec._law.secant_at_once import least_in_doubles
 from npdec._native import calls
 from npdec._rules.argument_names import follow, following
 from npdec._torch.interrupts import undisturbed
@@ -113,7 +113,7 @@ def _attach() -> None:
     )
     _util.in_memory = calls.tensor_of
     calls.set_kept(KEPT)
-    of_doubles = is_in_doubles, partial(torch.empty, dtype=torch.float64)
+    of_doubles = least_in_doubles, partial(torch.empty, dtype=torch.float64)
     own = ordinary_reverse.on_graph_of, link_lazily, ordinary_reverse.finished, *of_doubles, torch.empty_like
     calls.attach_reverse(pointwise, *own, derived_twice, settings.current, settings.USUAL)
     calls.attach_torch_function(vars(DecomposedTensor)["__torch_function__"].__func__, _answered)
