@@ -215,6 +215,25 @@ closed_slope(PyObject *closed, PyObject *value, PyObject *row, PyObject *fx, PyO
     return slope;
 }
 
+/* The slope of a small whole power, a polynomial; NULL, without an error, of another one, or where it is not finite. */
+static PyObject *
+slope_of_power(PyObject *exponent, PyObject *x, PyObject *r)
+{
+    Array at;
+    double number = PyFloat_CheckExact(exponent) || PyLong_CheckExact(exponent) ? PyFloat_AsDouble(exponent) : 0;
+    PyObject *slope = number == 2 || number == 3 ? PyNumber_Add(x, r) : NULL;
+    if (slope != NULL && number == 3) { /* x (x + r) + r² */
+        PyObject *first = PyNumber_Multiply(x, slope), *second = PyNumber_Multiply(r, r);
+        Py_DECREF(slope);
+        slope = first == NULL || second == NULL ? NULL : PyNumber_Add(first, second);
+        Py_XDECREF(first);
+        Py_XDECREF(second);
+    }
+    if (slope != NULL && !(look_at_any(slope, &at) && is_finite(&at)))
+        Py_CLEAR(slope);
+    return slope;
+}
+
 /* The slope as Python finds it between close numbers; None where it looks at it more closely. */
 static PyObject *
 said_by_python(const Called *its, long traits, const Reversed *x, PyObject *row, PyObject *fx, PyObject *low,
@@ -251,7 +270,9 @@ by_secants(PyObject *closed, long traits, PyObject *func, PyObject *const *args,
     PyObject *fx = row == NULL ? NULL : at(func, x.value, args, count, options);
     if (fx != NULL)
         low = at(func, row, args, count, options);
-    if (low != NULL && closed != Py_None && x.value_at.bits == 64)
+    if (low != NULL && (traits & POWER))
+        slope = count == 2 ? slope_of_power(args[1], x.value, row) : NULL;
+    else if (low != NULL && closed != Py_None && x.value_at.bits == 64)
         slope = closed_slope(closed, x.value, row, fx, low, tiny / eps);
     else if (low != NULL)
         to = PyObject_CallOneArg(given.empty_like, fx);
@@ -308,7 +329,7 @@ call_pointwise(PyObject *function, PyObject *const *args, size_t nargsf, PyObjec
         PyObject *const *its = ((PyTupleObject *)args[4])->ob_item;
         Py_ssize_t count = PyTuple_GET_SIZE(args[4]);
         long traits = PyLong_AsLong(args[1]);
-        int can_be = count >= 1 && count <= MOST_GIVEN && !(traits & POWER);
+        int can_be = count >= 1 && count <= MOST_GIVEN;
         for (Py_ssize_t i = 1; can_be && i < count; i++)
             can_be = is_number(its[i]);
         PyObject *name, *item;
