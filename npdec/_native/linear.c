@@ -217,16 +217,31 @@ joined(const Form *form, PyObject *func, PyObject *const *args, Py_ssize_t count
 
 /* --- forms that watch what another one is called with, where there is nothing to see ------------------------------ */
 
+/* Whether something is known of an argument, beside its numbers. */
+static int
+are_unknown(PyObject *const *args, Py_ssize_t count)
+{
+    for (Py_ssize_t i = 0; i < count; i++) {
+        PyObject *its = Py_IS_TYPE(args[i], given.type) ? PyObject_GenericGetDict(args[i], NULL) : NULL;
+        PyObject *origin = its == NULL ? NULL : PyDict_GetItemWithError(its, names.origin);
+        int is_known = origin != NULL && origin != Py_None;
+        Py_XDECREF(its);
+        if (is_known)
+            return 0;
+    }
+    return 1;
+}
+
 PyObject *
 unless_same(const Form *form, PyObject *func, PyObject *const *args, Py_ssize_t count)
 {
-    int is_open = form->inner != NULL && count > 0 && args[0] != args[count - 1];
+    int is_open = form->inner != NULL && count > 0 && args[0] != args[count - 1] && are_unknown(args, count);
     return is_open ? form->inner->answer(form->inner, func, args, count) : NULL;
 }
 
-/* `parts_of` takes none of which something is known. */
 PyObject *
 unless_known(const Form *form, PyObject *func, PyObject *const *args, Py_ssize_t count)
 {
-    return form->inner != NULL ? form->inner->answer(form->inner, func, args, count) : NULL;
+    int is_open = form->inner != NULL && are_unknown(args, count);
+    return is_open ? form->inner->answer(form->inner, func, args, count) : NULL;
 }

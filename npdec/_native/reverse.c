@@ -70,7 +70,7 @@ reversed_of(PyObject *tensor, Reversed *x)
     PyObject *its = Py_IS_TYPE(tensor, given.type) ? PyObject_GenericGetDict(tensor, NULL) : NULL;
     *x = (Reversed){.of = tensor, .its = its};
     if (its != NULL && PyDict_GetItemWithError(its, names.reverse) == Py_True && is_no_more_than_usual(its, names.kept)
-        && is_no_more_than_usual(its, names.origin) && part(its, names.value, &x->value, &x->value_at)
+        && part(its, names.value, &x->value, &x->value_at)
         && part(its, names.residual, &x->residual, &x->residual_at) && are_alike(&x->value_at, &x->residual_at)
         && x->value_at.bits == x->residual_at.bits && elements_in(&x->value_at) > 0 && is_on(asked.is_grad)
         && !differs(told.derived_twice, Py_False)) {
@@ -236,7 +236,7 @@ slope_of_power(PyObject *exponent, PyObject *x, PyObject *r)
 
 /* The slope as Python finds it between close numbers; None where it looks at it more closely. */
 static PyObject *
-said_by_python(const Called *its, long traits, const Reversed *x, PyObject *row, PyObject *fx, PyObject *low,
+said_by_python(const Called *its, long traits, PyObject *x, PyObject *row, PyObject *fx, PyObject *low,
                PyObject *to, const Secants *found)
 {
     PyObject *rest = PyTuple_New(its->count - 1), *said = secants_said(found), *slope = NULL;
@@ -245,7 +245,7 @@ said_by_python(const Called *its, long traits, const Reversed *x, PyObject *row,
     for (Py_ssize_t i = 1; rest != NULL && i < its->count; i++)
         PyTuple_SET_ITEM(rest, i - 1, Py_NewRef(its->args[i]));
     if (rest != NULL && named != NULL && said != NULL && bits != NULL)
-        slope = PyObject_CallFunctionObjArgs(told.finished, its->func, rest, named, bits, x->value, row, fx, low, to,
+        slope = PyObject_CallFunctionObjArgs(told.finished, its->func, rest, named, bits, x, row, fx, low, to,
                                              said, NULL);
     Py_XDECREF(bits);
     Py_XDECREF(said);
@@ -270,10 +270,18 @@ by_secants(PyObject *closed, long traits, PyObject *func, PyObject *const *args,
     PyObject *fx = row == NULL ? NULL : at(func, x.value, args, count, options);
     if (fx != NULL)
         low = at(func, row, args, count, options);
+    Array made_at;
+    PyObject *dense = NULL; /* what slopes are found of: elements that follow each other, as those of the result do */
+    if (low != NULL && !is_by_rows(&x.value_at) && look_at_any(fx, &made_at) && is_by_rows(&made_at))
+        dense = PyObject_CallMethodNoArgs(x.value, names.contiguous);
+    else if (low != NULL)
+        dense = Py_NewRef(x.value);
+    if (dense == NULL)
+        Py_CLEAR(low);
     if (low != NULL && (traits & POWER))
-        slope = count == 2 ? slope_of_power(args[1], x.value, row) : NULL;
+        slope = count == 2 ? slope_of_power(args[1], dense, row) : NULL;
     else if (low != NULL && closed != Py_None && x.value_at.bits == 64)
-        slope = closed_slope(closed, x.value, row, fx, low, tiny / eps);
+        slope = closed_slope(closed, dense, row, fx, low, tiny / eps);
     else if (low != NULL)
         to = PyObject_CallOneArg(given.empty_like, fx);
     if (to != NULL) {
@@ -281,17 +289,17 @@ by_secants(PyObject *closed, long traits, PyObject *func, PyObject *const *args,
         Called its = {func, args, options, count};
         double most = x.value_at.bits == 32 ? 1 / sqrt(eps) : given.steep; /* STEEPEST */
         int pieces = (traits & IN_PIECES) != 0;
-        int is_done = secants_of(x.value, row, fx, low, to, pieces ? 1 : traits & COARSE_FUNCTION ? 2 : 0, &found);
+        int is_done = secants_of(dense, row, fx, low, to, pieces ? 1 : traits & COARSE_FUNCTION ? 2 : 0, &found);
         if (is_done && found.marked > 0 && !found.is_beyond && !pieces && x.value_at.bits == 32) {
             double least = least_in_doubles(func);
             if (least == least)
-                secants_between(x.value, row, to, told.doubles, least, once_more, &its, &found);
+                secants_between(dense, row, to, told.doubles, least, once_more, &its, &found);
         }
         if (is_done && found.marked == 0 && !found.is_beyond && found.most < INFINITY
             && (pieces ? found.longest < LONG : tiny / eps <= found.least && found.most <= most))
             slope = Py_NewRef(to);
         else if (is_done && found.marked > 0 && !PyErr_Occurred())
-            slope = said_by_python(&its, traits, &x, row, fx, low, to, &found);
+            slope = said_by_python(&its, traits, dense, row, fx, low, to, &found);
     }
     if (slope == Py_None) /* which Python has looked at */
         made = Py_NewRef(given.not_implemented);
@@ -304,6 +312,7 @@ by_secants(PyObject *closed, long traits, PyObject *func, PyObject *const *args,
     Py_XDECREF(carrier);
     Py_XDECREF(slope);
     Py_XDECREF(to);
+    Py_XDECREF(dense);
     Py_XDECREF(low);
     Py_XDECREF(fx);
     Py_XDECREF(row);
