@@ -323,19 +323,20 @@ ends_at(PyObject *module, PyObject *const *args, Py_ssize_t count)
 }
 
 /* Put the secants of the two rows of values over those of ends, and tell the largest and the least magnitude; 0 where a
- * difference is not more than `kept` times the value. */
+ * difference is not more than `kept` times the value. Where both values are zero, so is the slope, and no digit lost. */
 static int
 put_differences(const double *x, const double *fx, const int64_t *places, Py_ssize_t some, double kept, float *to,
                 double *most, double *least)
 {
     for (Py_ssize_t i = 0; i < some; i++)
-        if (!(fabs(fx[i] - fx[some + i]) > kept * fabs(fx[i])))
+        if (!(fabs(fx[i] - fx[some + i]) > kept * fabs(fx[i])
+              || (fx[i] == 0 && fx[some + i] == 0 && x[i] != x[some + i])))
             return 0;
     for (Py_ssize_t i = 0; i < some; i++) {
         double slope = (fx[i] - fx[some + i]) / (x[i] - x[some + i]), size = fabs(slope);
         to[places[i]] = (float)slope;
         *most = size > *most ? size : *most;
-        *least = size < *least ? size : *least;
+        *least = size < *least && size > 0 ? size : *least;
     }
     return 1;
 }

@@ -201,14 +201,14 @@ def by_formula(formula: Function, func: Function, args: Sequence[Any], options: 
         return NotImplemented
     if not all(type(t) is DecomposedTensor or constant(t, given[0].value) is not None for t in tensors):
         return NotImplemented
-    ends = [_at(func, args, options or {}, end) for end in ("value", "residual")]
+    value, residual = (_at(func, args, options or {}, end) for end in ("value", "residual"))
     made = formula(*args, **(options or {}))
-    if type(made) is not DecomposedTensor or not is_ordinary(made) or made.value.shape != ends[0].shape:
+    if type(made) is not DecomposedTensor or not is_ordinary(made) or made.value.shape != value.shape:
         return NotImplemented
-    return on_graph_with(made, *ends, on_graph_of(made).clone())
+    return on_graph_with(made, value, residual, on_graph_of(made).clone())
 
 
-def _at(func: Function, args: Sequence[Any], options: Named, end: str) -> Any:
+def _at(func: Function, args: Sequence[Any], options: Named, end: str) -> torch.Tensor:
     """The function of the value or of the residual of what is decomposed, and of constants as they are."""
 
     def part(item: Any) -> Any:
@@ -216,7 +216,8 @@ def _at(func: Function, args: Sequence[Any], options: Named, end: str) -> Any:
             return getattr(item, end)
         return item.detach() if isinstance(item, torch.Tensor) else item
 
-    return func(*map(part, args), **{name: part(item) for name, item in options.items()})
+    made: torch.Tensor = func(*map(part, args), **{name: part(item) for name, item in options.items()})
+    return made
 
 
 def of_one_shape(names: str, kernel: Function) -> Function:
