@@ -319,6 +319,10 @@ PyObject *soft_means(PyObject *module, PyObject *const *args, Py_ssize_t count);
 /* reverse.c */
 PyObject *attach_reverse(PyObject *module, PyObject *args);
 
+/* reverse_slopes.c */
+PyObject *slope_at_once(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *attach_slopes(PyObject *module, PyObject *args);
+
 /* normal.c */
 PyObject *leading_shares(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *mean_directions(PyObject *module, PyObject *const *args, Py_ssize_t count);

@@ -2,17 +2,13 @@
  * functions. What is done is said in npdec/_law/ordinary_reverse.py; what is left out is the time between the calls of
  * torch. Linear functions are in reverse_linear.c, sums and products in reverse_pairs.c. */
 #include "reverse.h"
-#include "slopes.h"
-#include <math.h>
 
 static struct {
-    PyObject *on_graph_of, *finished, *least_in_doubles, *doubles, *derived_twice, *settings, *usual; /* functions, variables of contexts */
-    PyObject *on_graph, *row, *data;                                            /* names */
+    PyObject *on_graph_of, *derived_twice, *settings, *usual; /* a function, variables of contexts */
+    PyObject *on_graph, *row, *data;                          /* names */
 } told;
 
-enum { IN_PIECES = 1 << 23, COARSE_FUNCTION = 1 << 24, POWER = 1 << 25 };
-#define FEW (1 << 18)       /* elements, up to which a product is sooner computed than a node made in Python */
-#define LONG 1099511627776. /* steps, over which a slope may leave the exponent range: as secant_at_once.py has it */
+#define FEW (1 << 18) /* elements, up to which a product is sooner computed than a node made in Python */
 
 void
 let_reversed_go(Reversed *x)
@@ -164,143 +160,23 @@ made_in_reverse(PyObject *value, PyObject *residual, PyObject *row, PyObject *on
 
 /* --- pointwise functions ------------------------------------------------------------------------------------------ */
 
-/* The function of a tensor, and of the numbers that stand behind the first of the arguments, or are given by name. */
-static PyObject *
-at(PyObject *func, PyObject *tensor, PyObject *const *args, Py_ssize_t count, PyObject *options)
-{
-    PyObject *its[MOST_GIVEN + 1] = {NULL, tensor};
-    for (Py_ssize_t i = 1; i < count; i++)
-        its[i + 1] = args[i];
-    return PyObject_VectorcallDict(func, its + 1, (size_t)count | PY_VECTORCALL_ARGUMENTS_OFFSET, options);
-}
-
-/* The same, of what is known of a call. */
-typedef struct {
-    PyObject *func, *const *args, *options;
-    Py_ssize_t count;
-} Called;
-
-static PyObject *
-once_more(PyObject *tensor, const void *of)
-{
-    const Called *its = of;
-    return at(its->func, tensor, its->args, its->count, its->options);
-}
-
-/* How small a difference may be in double precision to give a slope between close numbers; NaN where none may. */
-static double
-least_in_doubles(PyObject *func)
-{
-    PyObject *said = PyObject_CallOneArg(told.least_in_doubles, func);
-    double least = said != NULL && PyFloat_CheckExact(said) ? PyFloat_AS_DOUBLE(said) : NAN;
-    Py_XDECREF(said);
-    return least;
-}
-
-/* The slope by a closed form of the step and the values; NULL, without an error, where it leaves the range. */
-static PyObject *
-closed_slope(PyObject *closed, PyObject *value, PyObject *row, PyObject *fx, PyObject *low, double least)
-{
-    Array at;
-    PyObject *step = PyNumber_Subtract(value, row);
-    PyObject *slope = step == NULL ? NULL : PyObject_CallFunctionObjArgs(closed, step, fx, low, NULL);
-    int is_inside = slope != NULL && look_at_any(slope, &at) && is_on_host(&at) && is_by_rows(&at);
-    for (Py_ssize_t i = 0, size = is_inside ? elements_in(&at) : 0; i < size; i++) { /* NaN: no step */
-        double number = at.bits == 32 ? ((float *)at.elements)[i] : ((double *)at.elements)[i];
-        is_inside &= number > least && number < INFINITY;
-    }
-    if (slope != NULL && !is_inside)
-        Py_CLEAR(slope);
-    Py_XDECREF(step);
-    return slope;
-}
-
-/* The slope of a small whole power, a polynomial; NULL, without an error, of another one, or where it is not finite. */
-static PyObject *
-slope_of_power(PyObject *exponent, PyObject *x, PyObject *r)
-{
-    Array at;
-    double number = PyFloat_CheckExact(exponent) || PyLong_CheckExact(exponent) ? PyFloat_AsDouble(exponent) : 0;
-    PyObject *slope = number == 2 || number == 3 ? PyNumber_Add(x, r) : NULL;
-    if (slope != NULL && number == 3) { /* x (x + r) + r² */
-        PyObject *first = PyNumber_Multiply(x, slope), *second = PyNumber_Multiply(r, r);
-        Py_DECREF(slope);
-        slope = first == NULL || second == NULL ? NULL : PyNumber_Add(first, second);
-        Py_XDECREF(first);
-        Py_XDECREF(second);
-    }
-    if (slope != NULL && !(look_at_any(slope, &at) && is_finite(&at)))
-        Py_CLEAR(slope);
-    return slope;
-}
-
-/* The slope as Python finds it between close numbers; None where it looks at it more closely. */
-static PyObject *
-said_by_python(const Called *its, long traits, PyObject *x, PyObject *row, PyObject *fx, PyObject *low,
-               PyObject *to, const Secants *found)
-{
-    PyObject *rest = PyTuple_New(its->count - 1), *said = secants_said(found), *slope = NULL;
-    PyObject *named = its->options == NULL ? PyDict_New() : Py_NewRef(its->options);
-    PyObject *bits = PyLong_FromLong(traits);
-    for (Py_ssize_t i = 1; rest != NULL && i < its->count; i++)
-        PyTuple_SET_ITEM(rest, i - 1, Py_NewRef(its->args[i]));
-    if (rest != NULL && named != NULL && said != NULL && bits != NULL)
-        slope = PyObject_CallFunctionObjArgs(told.finished, its->func, rest, named, bits, x, row, fx, low, to,
-                                             said, NULL);
-    Py_XDECREF(bits);
-    Py_XDECREF(said);
-    Py_XDECREF(rest);
-    Py_XDECREF(named);
-    return slope;
-}
-
 /* pointwise(slope, traits, places, function of torch, arguments, options), of one decomposed tensor and numbers. */
 static PyObject *
 by_secants(PyObject *closed, long traits, PyObject *func, PyObject *const *args, Py_ssize_t count, PyObject *options)
 {
     Reversed x;
-    PyObject *made = NULL, *low = NULL, *to = NULL, *slope = NULL, *carrier = NULL;
+    PyObject *made = NULL, *low = NULL, *slope = NULL, *carrier = NULL;
     if (!reversed_of(args[0], &x))
         return NULL;
-    double eps = x.value_at.bits == 32 ? 1.1920928955078125e-07 : 2.220446049250313e-16;
-    double tiny = x.value_at.bits == 32 ? 1.1754943508222875e-38 : 2.2250738585072014e-308;
+    Called its = {func, args, options, count};
     Py_ssize_t size = elements_in(&x.value_at);
     int can_be = size <= FEW && is_on_host(&x.value_at) && is_on_host(&x.residual_at);
     PyObject *row = can_be ? row_of(&x, x.value_at.rank) : NULL;
-    PyObject *fx = row == NULL ? NULL : at(func, x.value, args, count, options);
+    PyObject *fx = row == NULL ? NULL : called_at(&its, x.value);
     if (fx != NULL)
-        low = at(func, row, args, count, options);
-    Array made_at;
-    PyObject *dense = NULL; /* what slopes are found of: elements that follow each other, as those of the result do */
-    if (low != NULL && !is_by_rows(&x.value_at) && look_at_any(fx, &made_at) && is_by_rows(&made_at))
-        dense = PyObject_CallMethodNoArgs(x.value, names.contiguous);
-    else if (low != NULL)
-        dense = Py_NewRef(x.value);
-    if (dense == NULL)
-        Py_CLEAR(low);
-    if (low != NULL && (traits & POWER))
-        slope = count == 2 ? slope_of_power(args[1], dense, row) : NULL;
-    else if (low != NULL && closed != Py_None && x.value_at.bits == 64)
-        slope = closed_slope(closed, dense, row, fx, low, tiny / eps);
-    else if (low != NULL)
-        to = PyObject_CallOneArg(given.empty_like, fx);
-    if (to != NULL) {
-        Secants found;
-        Called its = {func, args, options, count};
-        double most = x.value_at.bits == 32 ? 1 / sqrt(eps) : given.steep; /* STEEPEST */
-        int pieces = (traits & IN_PIECES) != 0;
-        int is_done = secants_of(dense, row, fx, low, to, pieces ? 1 : traits & COARSE_FUNCTION ? 2 : 0, &found);
-        if (is_done && found.marked > 0 && !found.is_beyond && !pieces && x.value_at.bits == 32) {
-            double least = least_in_doubles(func);
-            if (least == least)
-                secants_between(dense, row, to, told.doubles, least, once_more, &its, &found);
-        }
-        if (is_done && found.marked == 0 && !found.is_beyond && found.most < INFINITY
-            && (pieces ? found.longest < LONG : tiny / eps <= found.least && found.most <= most))
-            slope = Py_NewRef(to);
-        else if (is_done && found.marked > 0 && !PyErr_Occurred())
-            slope = said_by_python(&its, traits, dense, row, fx, low, to, &found);
-    }
+        low = called_at(&its, row);
+    if (low != NULL)
+        slope = slope_of(&its, closed, traits, x.value, row, fx, low);
     if (slope == Py_None) /* which Python has looked at */
         made = Py_NewRef(given.not_implemented);
     else if (slope != NULL)
@@ -311,8 +187,6 @@ by_secants(PyObject *closed, long traits, PyObject *func, PyObject *const *args,
     }
     Py_XDECREF(carrier);
     Py_XDECREF(slope);
-    Py_XDECREF(to);
-    Py_XDECREF(dense);
     Py_XDECREF(low);
     Py_XDECREF(fx);
     Py_XDECREF(row);
@@ -353,22 +227,21 @@ call_pointwise(PyObject *function, PyObject *const *args, size_t nargsf, PyObjec
     return go_on(function, args, nargsf, keywords);
 }
 
-/* attach_reverse(pointwise, on_graph_of, link, finished, how small a difference of a function may be in double
- * precision, what makes a tensor of so many doubles, torch.empty_like, ContextVar of a second derivative, ContextVar of settings, the usual
- * ones) */
+/* attach_reverse(pointwise, on_graph_of, link, torch.empty_like, ContextVar of a second derivative, ContextVar of
+ * settings, the usual ones) */
 PyObject *
 attach_reverse(PyObject *module, PyObject *args)
 {
-    PyObject *pointwise;
-    PyObject **const places[] = {&told.on_graph_of,   &given.link_lazily, &told.finished,      &told.least_in_doubles,
-                                 &told.doubles,       &given.empty_like,  &told.derived_twice, &told.settings,
-                                 &told.usual};
-    PyObject *items[9];
-    if (!PyArg_ParseTuple(args, "OOOOOOOOOO:attach_reverse", &pointwise, &items[0], &items[1], &items[2], &items[3],
-                          &items[4], &items[5], &items[6], &items[7], &items[8]))
+    PyObject *pointwise, *functions[3], *variables[3];
+    if (!PyArg_ParseTuple(args, "OOOOOOO:attach_reverse", &pointwise, &functions[0], &functions[1], &functions[2],
+                          &variables[0], &variables[1], &variables[2]))
         return NULL;
-    for (int i = 0; i < 9; i++)
-        *places[i] = Py_NewRef(items[i]);
+    told.on_graph_of = Py_NewRef(functions[0]);
+    given.link_lazily = Py_NewRef(functions[1]);
+    given.empty_like = Py_NewRef(functions[2]);
+    told.derived_twice = Py_NewRef(variables[0]);
+    told.settings = Py_NewRef(variables[1]);
+    told.usual = Py_NewRef(variables[2]);
     told.on_graph = PyUnicode_InternFromString("on_graph");
     told.row = PyUnicode_InternFromString("row");
     told.data = PyUnicode_InternFromString("data");

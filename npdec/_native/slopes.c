@@ -120,7 +120,8 @@ put_slopes(PyObject *const *args, long flags, double kept, Secants *said)
         return 0;
     Py_ssize_t size = size_of(&x), row = period_of(&r), lows = size_of(&r);
     if (x.bits != r.bits || x.bits != fx.bits || x.bits != fr.bits || x.bits != to.bits || size == 0
-        || period_of(&x) != size || period_of(&fx) != size || period_of(&to) != size || (lows != size && !is_row_of(&r, &x))
+        || period_of(&x) != size || period_of(&fx) != size || period_of(&to) != size
+        || (lows != size && !is_row_of(&r, &x))
         || size_of(&fx) != size || size_of(&fr) != lows || size_of(&to) != size || row <= 0 || size % row
         || period_of(&fr) != row)
         return 0;

@@ -113,8 +113,8 @@ def _attach() -> None:
     )
     _util.in_memory = calls.tensor_of
     calls.set_kept(KEPT)
-    of_doubles = least_in_doubles, partial(torch.empty, dtype=torch.float64)
-    own = ordinary_reverse.on_graph_of, link_lazily, ordinary_reverse.finished, *of_doubles, torch.empty_like
+    calls.attach_slopes(ordinary_reverse.finished, least_in_doubles, partial(torch.empty, dtype=torch.float64))
+    own = ordinary_reverse.on_graph_of, link_lazily, torch.empty_like
     calls.attach_reverse(pointwise, *own, derived_twice, settings.current, settings.USUAL)
     calls.attach_torch_function(vars(DecomposedTensor)["__torch_function__"].__func__, _answered)
 

@@ -12,13 +12,15 @@ import torch
 import torch.nn.functional as F
 from torch.nn import _reduction
 
+from npdec._decomposed.axes import narrowed
 from npdec._decomposed.broadcast_residuals import materialised_residual
-from npdec._decomposed.registry import Trait
+from npdec._decomposed.registry import Trait, row_of
 from npdec._decomposed.settings import current as settings
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._law.ordinary_reverse import is_ordinary, on_graph_of
 from npdec._law.ordinary_slopes import ordinary_slope
 from npdec._law.reverse_forms import Single, constant, on_graph_with, single
+from npdec._native import calls
 from npdec._rules.softmax_of_few import digits_of
 from npdec._rules.softmax_reverse import mean_of_rows
 
@@ -75,6 +77,12 @@ def _reduced(call: Single, slopes: torch.Tensor, reduction: int) -> Any:
 def _secant(
     closed: Function | None, traits: int, f: Function, x: torch.Tensor, r: torch.Tensor, function: Function
 ) -> torch.Tensor | None:
+    row = narrowed(r, r.ndim)
+    slope: torch.Tensor | None = None
+    if calls is not None and closed is None:
+        slope = calls.slope_at_once(f, function, traits, x.contiguous(), row)
+    if slope is not None:
+        return slope
     found = ordinary_slope(closed, traits, f, x, r, function)
     return None if found is None else found[2]
 
@@ -239,7 +247,10 @@ def _of_one_shape(
     reduction: Any = named.get("reduction", "mean")
     if reduction not in ("none", "mean", "sum") or named.get("beta") == 0:
         return NotImplemented
-    return kernel(x, target, _reduction.get_enum(reduction), *[named.get(name, 1.0) for name in names])
+    given = x, target, _reduction.get_enum(reduction), *[named.get(name, 1.0) for name in names]
+    row = row_of(kernel)
+    made = NotImplemented if row is None or row.short is None else row.short(kernel, given)
+    return kernel(*given) if made is NotImplemented else made
 
 
 def cross_entropy(func: Function, args: Sequence[Any], options: Named | None = None) -> Any:
@@ -271,9 +282,10 @@ def cross_entropy(func: Function, args: Sequence[Any], options: Named | None = N
         return NotImplemented
     if wanted is target or smoothing:
         means = means * wanted.sum(1, keepdim=True)
-    carrier = on_graph_of(x) * (means - wanted)
+    slopes = means - wanted
+    carrier = on_graph_of(x) * (slopes.div_(rows) if reduction == _MEAN else slopes)
     if reduction == _NONE:
         carrier = carrier.sum(1)
     else:
-        carrier = carrier.sum() / rows if reduction == _MEAN else carrier.sum()
+        carrier = carrier.sum()
     return on_graph_with(x, value, call(materialised_residual(x)), carrier)
