@@ -1,6 +1,6 @@
 /* Tensors in reverse mode, whose one component stands for all inputs and is on a graph: their parts, and pointwise
  * functions. What is done is said in npdec/_law/ordinary_reverse.py; what is left out is the time between the calls of
- * torch. Linear functions are in reverse_linear.c, sums and products in reverse_pairs.c. */
+ * torch. Linear functions are in reverse_linear.c, sums and products in reverse_pairs.c, slopes in reverse_slopes.c. */
 #include "reverse.h"
 
 static struct {

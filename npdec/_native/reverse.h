@@ -1,4 +1,4 @@
-/* What the files about tensors in reverse mode share (reverse.c, reverse_pairs.c). */
+/* What the files about tensors in reverse mode share (reverse.c, reverse_linear.c, reverse_pairs.c, reverse_slopes.c). */
 #ifndef NPDEC_REVERSE_H
 #define NPDEC_REVERSE_H
 
