@@ -36,9 +36,7 @@ def is_ordinary(x: Any) -> bool:
     what is computed and nothing looks closely."""
     if type(x) is not DecomposedTensor or not x.reverse or x.kept is not None:
         return False
-    value, origin = x.value, x.origin
-    if origin is not None and origin.is_near:
-        return False
+    value = x.value
     return (
         type(value) is torch.Tensor
         and value.dtype in (torch.float64, torch.float32)

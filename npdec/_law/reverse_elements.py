@@ -148,15 +148,20 @@ def leaky(func: Function, args: Sequence[Any], options: dict[str, Any] | None = 
 # -- jumps -------------------------------------------------------------------------------------------------------------
 
 
-def _moved(x: DecomposedTensor) -> tuple[torch.Tensor, torch.Tensor] | None:
-    """By how much contributions move each element, and where that may be rounding alone; None where value and residual
-    are apart by something else: what they are differences of was rounded."""
+def _moved(x: DecomposedTensor) -> tuple[torch.Tensor, torch.Tensor | None] | None:
+    """By how much contributions move each element, and where that may be rounding alone, or None where it is nowhere;
+    None in place of both where value and residual are apart by something else: what they are differences of was
+    rounded."""
     value, residual = x.value, x.residual
-    total, step = x.components.detach().squeeze(0), value - residual
+    step = value - residual
     eps = torch.finfo(value.dtype).eps
-    if not bool(((step - total).abs() <= eps**0.5 * step.abs()).all()):
-        return None
-    return total, step.abs() <= _ROUNDINGS * eps * (value.abs() + residual.abs())
+    total = step
+    if "components" in vars(x):
+        total = x.components.detach().squeeze(0)
+        if not bool(((step - total).abs() <= eps**0.5 * step.abs()).all()):
+            return None
+    room = step.abs().sub_((value.abs() + residual.abs()).mul_(_ROUNDINGS * eps))
+    return total, None if float(room.amin()) > 0 else ~(room > 0)
 
 
 def stepped(func: Function, args: Sequence[Any], options: dict[str, Any] | None = None) -> Any:
@@ -172,8 +177,8 @@ def stepped(func: Function, args: Sequence[Any], options: dict[str, Any] | None 
     if moved is None:
         return NotImplemented
     change, (total, still) = value - residual, moved
-    slope = change / total.masked_fill(still, 1.0)
-    if bool(still.any()):
+    slope = change / (total if still is None else total.masked_fill(still, 1.0))
+    if still is not None:
         places = still.reshape(-1).nonzero().squeeze(1)
         at = x.reshape(-1).index_select(0, places)
         rates = derivative(call.__call__, at)
@@ -201,9 +206,9 @@ def compared(func: Function, args: Sequence[Any], options: dict[str, Any] | None
         return NotImplemented
     total, still = moved
     change = value.to(total.dtype) - residual.to(total.dtype)
-    if bool(still.logical_and(change != 0).any()):
+    if still is not None and bool(still.logical_and(change != 0).any()):
         return NotImplemented
-    slope = change / total.masked_fill(still, 1.0)
+    slope = change / (total if still is None else total.masked_fill(still, 1.0))
     if not float(torch.linalg.vector_norm(slope, math.inf)) <= STEEP:
         return NotImplemented
     return DecomposedTensor(value, residual, like.components * slope, like.labels, True)

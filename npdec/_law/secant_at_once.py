@@ -26,12 +26,13 @@ from npdec._law.slope import Slope
 from npdec._native import calls
 from npdec._torch.interrupts import undisturbed
 
-__all__ = ["LONG", "finished", "secant_at_once"]
+__all__ = ["LONG", "finished", "least_in_doubles", "secant_at_once"]
 
 LONG = 2.0**40  # steps, over which a slope may leave the exponent range
 _IN_PIECES, _COARSE = 1, 2  # as npdec/_native/slopes.c has them
 _ALONE = 2**18  # elements, up to which one thread is enough
 _SOME = 64  # elements without a slope that are gone through one by one
+_OF_SINGLE = 2.0**-28  # a difference beside numbers of double precision that has 25 bits
 _THREADS = 4  # with which torch's calls together take no less
 
 
@@ -106,6 +107,15 @@ def finished(
     return Slope(slope, steep=most > STEEPEST.get(slope.dtype, STEEP))
 
 
+def least_in_doubles(function: object) -> float | None:
+    """How small a difference may be beside the numbers that it is of, in double precision, to give a slope in single
+    precision: with twenty bits, or, where closed forms have more, with as many as that takes. None of a function that
+    may be another one in double precision."""
+    if not is_of_torch(function):
+        return None
+    return FEW_DIGITS if close_of(function) is None else _OF_SINGLE
+
+
 def _put_doubles(
     f: Callable[..., torch.Tensor],
     function: object,
@@ -116,7 +126,8 @@ def _put_doubles(
 ) -> tuple[float, float] | None:
     """Put the slopes between close numbers in single precision, by the difference in double precision, and give the
     largest and the least of their magnitudes; None where that has lost too many digits, or is not known."""
-    if slope.dtype is not torch.float32 or not is_of_torch(function):
+    least = least_in_doubles(function) if slope.dtype is torch.float32 else None
+    if least is None:
         return None
     ends = torch.empty((2, len(chosen)), dtype=torch.float64)
     if not calls.ends_at(x, r, chosen, ends):
@@ -124,7 +135,7 @@ def _put_doubles(
     values = f(ends)
     if values.dtype is not torch.float64:
         return None
-    found: tuple[float, float] | None = calls.put_secants(ends, values, chosen, slope, FEW_DIGITS)
+    found: tuple[float, float] | None = calls.put_secants(ends, values, chosen, slope, least)
     return found
 
 

@@ -92,6 +92,7 @@ PyObject *of_components(const Form *form, PyObject *func, const Parts *x, PyObje
 
 /* origins.c */
 int is_ordinary_origin(PyObject *origin);     /* whether ordinary tensors may have it, or none */
+PyObject *origin_of(PyObject *tensor);        /* borrowed; NULL where it has none, and for an error */
 int has_origin(PyObject *tensor);             /* whether it is known to be something of another one; 1 for an error */
 int is_square(PyObject *tensor);              /* whether that is a square; 1 for an error */
 PyObject *as_square(PyObject *made, PyObject *x); /* a tensor that is told that it is the square of x */
@@ -131,7 +132,7 @@ PyObject *few_multiplied(const Parts *x, const double *slopes, Py_ssize_t size);
 /* few_slopes.c, linear.c, arithmetic.c, matrices.c */
 Answer pointwise, sigmoid, hyperbolic, power;
 int is_by_slopes(const Form *form);           /* one of the first three */
-Answer each, of_one, cloned, contiguous, detached, joined, or_square, unless_known;
+Answer each, of_one, cloned, contiguous, detached, joined, or_square, unless_near, unless_square;
 Answer added, scaled, divided;
 Answer matmul, layer, written_over, cast;
 

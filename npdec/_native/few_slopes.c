@@ -5,7 +5,7 @@
 #include "slopes.h"
 #include <math.h>
 
-/* What `attach_slopes` was given. */
+/* What `attach_few_slopes` was given. */
 typedef struct {
     double tiny, least, most, greatest, eps;
 } Range;
@@ -217,14 +217,14 @@ power(const Form *form, PyObject *func, PyObject *const *args, Py_ssize_t count)
     return made != NULL && way.exponent == 2 ? as_square(made, args[0]) : made;
 }
 
-/* attach_slopes(settings, usual, slot `close` of rows, longest step, kept, and of
+/* attach_few_slopes(settings, usual, slot `close` of rows, longest step, kept, and of
  * single and of double precision what `npdec._law.of_few` has of the dtype: tiny, least, most, greatest, eps) */
 PyObject *
-attach_slopes(PyObject *module, PyObject *args)
+attach_few_slopes(PyObject *module, PyObject *args)
 {
     PyObject *settings, *usual, *member;
     Range *a = &known.single, *b = &known.twice;
-    if (!PyArg_ParseTuple(args, "OOOdd(ddddd)(ddddd):attach_slopes", &settings, &usual, &member, &known.longest,
+    if (!PyArg_ParseTuple(args, "OOOdd(ddddd)(ddddd):attach_few_slopes", &settings, &usual, &member, &known.longest,
                           &known.kept, &a->tiny, &a->least, &a->most, &a->greatest, &a->eps, &b->tiny, &b->least,
                           &b->most, &b->greatest, &b->eps)
         || (known.of_close = offset_of(member)) < 0)

@@ -45,7 +45,7 @@ attach_form(PyObject *module, PyObject *args)
         Answer *answer;
     } answers[] = {{"each", each}, {"of_one", of_one}, {"clone", cloned}, {"contiguous", contiguous},
                    {"detached", detached}, {"joined", joined}, {"or square", or_square},
-                   {"unless known", unless_known}, {"added", added}, {"scaled", scaled}, {"divided", divided},
+                   {"unless near", unless_near}, {"unless square", unless_square}, {"added", added}, {"scaled", scaled}, {"divided", divided},
                    {"matmul", matmul}, {"layer", layer}, {"pointwise", pointwise},
                    {"sigmoid", sigmoid}, {"tanh", hyperbolic}, {"power", power}, {"written over", written_over}, {"cast", cast}};
     static const char *const kinds[] = {"by rule",    "of axes",  "of a key", "reshaped", "squeezed",

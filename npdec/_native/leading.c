@@ -2,15 +2,18 @@
  * as npdec/_law/ordinary_vectors.py does (npdec/_impl/envelope_impl.py says what that means). */
 #include "soft.h"
 
-/* One row, times the sign; 0 where something is not finite. `start` and `end` are memory for it. */
+/* One row, times the sign; 0 where something is not finite. */
 #define ROW(number, bits)                                                                                              \
-    static int leading_##bits(const number *x, const number *r, number *to, Py_ssize_t n, double sign, double *start,  \
-                              double *end)                                                                             \
+    static int leading_##bits(const void *ends, const void *starts, void *made, Py_ssize_t n, const double *sign,      \
+                              double *space)                                                                           \
     {                                                                                                                  \
+        const number *x = ends, *r = starts;                                                                           \
+        number *to = made;                                                                                             \
+        double *start = space, *end = space + n;                                                                       \
         double height = -INFINITY, goal = -INFINITY, nothing = 0, now = 0, left = 1;                                   \
         for (Py_ssize_t j = 0; j < n; j++) {                                                                           \
-            start[j] = sign * r[j];                                                                                    \
-            end[j] = sign * x[j];                                                                                      \
+            start[j] = *sign * r[j];                                                                                   \
+            end[j] = *sign * x[j];                                                                                     \
             nothing += (start[j] - start[j]) + (end[j] - end[j]);                                                      \
             to[j] = 0;                                                                                                 \
             if (start[j] > height || (start[j] == height && end[j] > goal)) {                                          \
@@ -61,28 +64,8 @@ ROW(double, 64)
 PyObject *
 leading_shares(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
-    Array x, r, to;
-    Py_ssize_t period, rows = count == 4 ? rows_of_two(args, &x, &r, &period) : 0;
-    if (rows == 0 || !plain_array(args[3], &to) || to.bits != x.bits || size_of(&to) != size_of(&x)
-        || period_of(&to) != size_of(&x) || is_seen_by_torch())
-        return left_to_python(), PyBool_FromLong(0);
-    double sign = PyFloat_AsDouble(args[2]);
+    double sign = count == 4 ? PyFloat_AsDouble(args[2]) : 0;
     if (PyErr_Occurred())
         return NULL;
-    Py_ssize_t n = x.shape[x.rank - 1];
-    double *space = PyMem_RawMalloc((size_t)n * 2 * sizeof *space);
-    if (space == NULL)
-        return PyErr_NoMemory();
-    int is_done = 1;
-    Py_BEGIN_ALLOW_THREADS
-    for (Py_ssize_t i = 0; is_done && i < rows; i++) {
-        Py_ssize_t at = i * n, from = i * n % period;
-        is_done = x.bits == 32 ? leading_32((float *)x.elements + at, (float *)r.elements + from,
-                                            (float *)to.elements + at, n, sign, space, space + n)
-                               : leading_64((double *)x.elements + at, (double *)r.elements + from,
-                                            (double *)to.elements + at, n, sign, space, space + n);
-    }
-    Py_END_ALLOW_THREADS
-    PyMem_RawFree(space);
-    return PyBool_FromLong(is_done);
+    return count == 4 ? put_by_rows(args, args[3], leading_32, leading_64, &sign) : PyBool_FromLong(0);
 }

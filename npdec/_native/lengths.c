@@ -22,11 +22,15 @@ of_short(double rr, double rd, double dd, double *to)
     }
 }
 
-/* One row: `low` and `moved` are memory for it. 0 where squares leave the range. */
+/* One row: whether it is centred, and a factor. 0 where squares leave the range. */
 #define ROW(number, bits)                                                                                              \
-    static int direction_##bits(const number *x, const number *r, number *to, Py_ssize_t n, int centred, double factor, \
-                                double *low, double *moved)                                                            \
+    static int direction_##bits(const void *ends, const void *starts, void *made, Py_ssize_t n, const double *how,     \
+                                double *space)                                                                         \
     {                                                                                                                  \
+        const number *x = ends, *r = starts;                                                                           \
+        number *to = made;                                                                                             \
+        double *low = space, *moved = space + n, factor = how[1];                                                      \
+        int centred = how[0] != 0;                                                                                     \
         double first = 0, second = 0, rr = 0, rd = 0, dd = 0, mean = 0;                                                \
         for (Py_ssize_t j = 0; j < n; j++) {                                                                           \
             low[j] = r[j];                                                                                             \
@@ -95,30 +99,14 @@ ROW(double, 64)
 PyObject *
 mean_directions(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
-    Array x, r, to;
-    Py_ssize_t period, rows = count == 5 ? rows_of_two(args, &x, &r, &period) : 0;
-    if (rows == 0 || !plain_array(args[4], &to) || to.bits != x.bits || size_of(&to) != size_of(&x)
-        || period_of(&to) != size_of(&x) || is_seen_by_torch())
-        return left_to_python(), PyBool_FromLong(0);
-    int centred = PyObject_IsTrue(args[2]), is_done = 1;
-    double factor = PyFloat_AsDouble(args[3]);
+    double how[2] = {0, 0};
+    if (count == 5) {
+        how[0] = PyObject_IsTrue(args[2]);
+        how[1] = PyFloat_AsDouble(args[3]);
+    }
     if (PyErr_Occurred())
         return NULL;
-    Py_ssize_t n = x.shape[x.rank - 1];
-    double *space = PyMem_RawMalloc((size_t)n * 2 * sizeof *space);
-    if (space == NULL)
-        return PyErr_NoMemory();
-    Py_BEGIN_ALLOW_THREADS
-    for (Py_ssize_t i = 0; is_done && i < rows; i++) {
-        Py_ssize_t at = i * n, from = i * n % period;
-        is_done = x.bits == 32 ? direction_32((float *)x.elements + at, (float *)r.elements + from,
-                                              (float *)to.elements + at, n, centred, factor, space, space + n)
-                               : direction_64((double *)x.elements + at, (double *)r.elements + from,
-                                              (double *)to.elements + at, n, centred, factor, space, space + n);
-    }
-    Py_END_ALLOW_THREADS
-    PyMem_RawFree(space);
-    return PyBool_FromLong(is_done);
+    return count == 5 ? put_by_rows(args, args[4], direction_32, direction_64, how) : PyBool_FromLong(0);
 }
 
 /* mean_inverses(rr, rd, dd, to, weighted), tensors of doubles of one shape: of |r|², r·d and |d|² puts ∫ 1/s and ∫ t/s, and

@@ -217,17 +217,32 @@ joined(const Form *form, PyObject *func, PyObject *const *args, Py_ssize_t count
 
 /* --- forms that watch what another one is called with ------------------------------------------------------------- */
 
+/* Whether what is known of the arguments has to be looked at nowhere but in a mean, and where a square is made. */
+static int
+are_far(PyObject *const *args, Py_ssize_t count)
+{
+    for (Py_ssize_t i = 0; i < count; i++)
+        if (!is_ordinary_origin(origin_of(args[i])) || PyErr_Occurred())
+            return 0;
+    return 1;
+}
+
+PyObject *
+unless_near(const Form *form, PyObject *func, PyObject *const *args, Py_ssize_t count)
+{
+    int is_open = form->inner != NULL && count > 0 && are_far(args, count);
+    return is_open ? form->inner->answer(form->inner, func, args, count) : NULL;
+}
+
+PyObject *
+unless_square(const Form *form, PyObject *func, PyObject *const *args, Py_ssize_t count)
+{
+    return count > 0 && !is_square(args[0]) ? unless_near(form, func, args, count) : NULL;
+}
+
 PyObject *
 or_square(const Form *form, PyObject *func, PyObject *const *args, Py_ssize_t count)
 {
-    PyObject *made = form->inner == NULL || count == 0 ? NULL : form->inner->answer(form->inner, func, args, count);
+    PyObject *made = unless_near(form, func, args, count);
     return made != NULL && args[0] == args[count - 1] ? as_square(made, args[0]) : made;
-}
-
-/* A mean may be one of squares. */
-PyObject *
-unless_known(const Form *form, PyObject *func, PyObject *const *args, Py_ssize_t count)
-{
-    int is_open = form->inner != NULL && count > 0 && !is_square(args[0]);
-    return is_open ? form->inner->answer(form->inner, func, args, count) : NULL;
 }

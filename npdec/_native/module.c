@@ -152,6 +152,10 @@ static PyMethodDef methods[] = {
     {"references", references, METH_O, "The references to a tensor that is given in a tuple."},
     {"secants", (PyCFunction)(void (*)(void))secants, METH_FASTCALL,
      "secants(x, r, f(x), f(r), to, flags, kept), of tensors: what is said of them, or None."},
+    {"slope_at_once", (PyCFunction)(void (*)(void))slope_at_once, METH_FASTCALL,
+     "slope_at_once(f, function, traits, x, r), of tensors: the slope, or None."},
+    {"attach_slopes", attach_slopes, METH_VARARGS,
+     "attach_slopes(finished, least difference of a function in double precision, what makes so many doubles)"},
     {"sums", sums, METH_O, "The sum of magnitudes and the sum of a tensor's elements, or None."},
     {"soft_back", (PyCFunction)(void (*)(void))soft_back, METH_FASTCALL,
      "soft_back(x, r, gradients, rule, to), of tensors: whether it is done."},
@@ -165,8 +169,8 @@ static PyMethodDef methods[] = {
     {"set_kept", set_kept, METH_O, "set_kept(kept): what `secants` is given, for reverse mode."},
     {"attach_origins", attach_origins, METH_VARARGS,
      "attach_origins(what makes a tensor remember its origin, the kinds of those that are wider, and of squares)"},
-    {"attach_slopes", attach_slopes, METH_VARARGS,
-     "attach_slopes(ContextVar of settings, the usual ones, slot `close` of rows, longest step, kept, (tiny, least, "
+    {"attach_few_slopes", attach_few_slopes, METH_VARARGS,
+     "attach_few_slopes(ContextVar of settings, the usual ones, slot `close` of rows, longest step, kept, (tiny, least, "
      "most, greatest, eps) of single precision, the same of double)"},
     {"attach_reverse", attach_reverse, METH_VARARGS,
      "attach_reverse(pointwise, on_graph_of, link, finished, torch.empty_like, ContextVar of a second derivative, "

@@ -313,7 +313,7 @@ PyObject *sums(PyObject *module, PyObject *tensor);
 PyObject *set_kept(PyObject *module, PyObject *kept);
 PyObject *attach_close(PyObject *module, PyObject *functions);
 PyObject *close_slopes(PyObject *module, PyObject *const *args, Py_ssize_t count);
-PyObject *attach_slopes(PyObject *module, PyObject *args);
+PyObject *attach_few_slopes(PyObject *module, PyObject *args);
 PyObject *attach_origins(PyObject *module, PyObject *args);
 PyObject *put_secants(PyObject *module, PyObject *const *args, Py_ssize_t count);
 
@@ -324,6 +324,10 @@ PyObject *soft_means(PyObject *module, PyObject *const *args, Py_ssize_t count);
 
 /* reverse.c */
 PyObject *attach_reverse(PyObject *module, PyObject *args);
+
+/* reverse_slopes.c */
+PyObject *slope_at_once(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *attach_slopes(PyObject *module, PyObject *args);
 
 /* normal.c */
 PyObject *leading_shares(PyObject *module, PyObject *const *args, Py_ssize_t count);

@@ -15,8 +15,7 @@ is_ordinary_origin(PyObject *origin)
     return kind != NULL && (kind == origins.wider || kind == origins.square);
 }
 
-/* The origin of a decomposed tensor, borrowed; NULL where it has none, and for an error. */
-static PyObject *
+PyObject *
 origin_of(PyObject *tensor)
 {
     PyObject *its = Py_IS_TYPE(tensor, given.type) ? PyObject_GenericGetDict(tensor, NULL) : NULL;

@@ -1,18 +1,14 @@
 /* Tensors in reverse mode, whose one component stands for all inputs and is on a graph: their parts, and pointwise
  * functions. What is done is said in npdec/_law/ordinary_reverse.py; what is left out is the time between the calls of
- * torch. Linear functions are in reverse_linear.c, sums and products in reverse_pairs.c. */
+ * torch. Linear functions are in reverse_linear.c, sums and products in reverse_pairs.c, slopes in reverse_slopes.c. */
 #include "reverse.h"
-#include "slopes.h"
-#include <math.h>
 
 static struct {
-    PyObject *on_graph_of, *finished, *derived_twice, *settings, *usual; /* functions, variables of contexts */
-    PyObject *on_graph, *row, *data;                                            /* names */
+    PyObject *on_graph_of, *derived_twice, *settings, *usual; /* a function, variables of contexts */
+    PyObject *on_graph, *row, *data;                          /* names */
 } told;
 
-enum { IN_PIECES = 1 << 23, COARSE_FUNCTION = 1 << 24, POWER = 1 << 25 };
-#define FEW (1 << 18)       /* elements, up to which a product is sooner computed than a node made in Python */
-#define LONG 1099511627776. /* steps, over which a slope may leave the exponent range: as secant_at_once.py has it */
+#define FEW (1 << 18) /* elements, up to which a product is sooner computed than a node made in Python */
 
 void
 let_reversed_go(Reversed *x)
@@ -70,7 +66,7 @@ reversed_of(PyObject *tensor, Reversed *x)
     PyObject *its = Py_IS_TYPE(tensor, given.type) ? PyObject_GenericGetDict(tensor, NULL) : NULL;
     *x = (Reversed){.of = tensor, .its = its};
     if (its != NULL && PyDict_GetItemWithError(its, names.reverse) == Py_True && is_no_more_than_usual(its, names.kept)
-        && is_no_more_than_usual(its, names.origin) && part(its, names.value, &x->value, &x->value_at)
+        && part(its, names.value, &x->value, &x->value_at)
         && part(its, names.residual, &x->residual, &x->residual_at) && are_alike(&x->value_at, &x->residual_at)
         && x->value_at.bits == x->residual_at.bits && elements_in(&x->value_at) > 0 && is_on(asked.is_grad)
         && !differs(told.derived_twice, Py_False)) {
@@ -164,77 +160,23 @@ made_in_reverse(PyObject *value, PyObject *residual, PyObject *row, PyObject *on
 
 /* --- pointwise functions ------------------------------------------------------------------------------------------ */
 
-/* The function of a tensor, and of the numbers that stand behind the first of the arguments, or are given by name. */
-static PyObject *
-at(PyObject *func, PyObject *tensor, PyObject *const *args, Py_ssize_t count, PyObject *options)
-{
-    PyObject *its[MOST_GIVEN + 1] = {NULL, tensor};
-    for (Py_ssize_t i = 1; i < count; i++)
-        its[i + 1] = args[i];
-    return PyObject_VectorcallDict(func, its + 1, (size_t)count | PY_VECTORCALL_ARGUMENTS_OFFSET, options);
-}
-
-/* The slope by a closed form of the step and the values; NULL, without an error, where it leaves the range. */
-static PyObject *
-closed_slope(PyObject *closed, PyObject *value, PyObject *row, PyObject *fx, PyObject *low, double least)
-{
-    Array at;
-    PyObject *step = PyNumber_Subtract(value, row);
-    PyObject *slope = step == NULL ? NULL : PyObject_CallFunctionObjArgs(closed, step, fx, low, NULL);
-    int is_inside = slope != NULL && look_at_any(slope, &at) && is_on_host(&at) && is_by_rows(&at);
-    for (Py_ssize_t i = 0, size = is_inside ? elements_in(&at) : 0; i < size; i++) { /* NaN: no step */
-        double number = at.bits == 32 ? ((float *)at.elements)[i] : ((double *)at.elements)[i];
-        is_inside &= number > least && number < INFINITY;
-    }
-    if (slope != NULL && !is_inside)
-        Py_CLEAR(slope);
-    Py_XDECREF(step);
-    return slope;
-}
-
 /* pointwise(slope, traits, places, function of torch, arguments, options), of one decomposed tensor and numbers. */
 static PyObject *
 by_secants(PyObject *closed, long traits, PyObject *func, PyObject *const *args, Py_ssize_t count, PyObject *options)
 {
     Reversed x;
-    PyObject *made = NULL, *low = NULL, *to = NULL, *slope = NULL, *carrier = NULL;
+    PyObject *made = NULL, *low = NULL, *slope = NULL, *carrier = NULL;
     if (!reversed_of(args[0], &x))
         return NULL;
-    double eps = x.value_at.bits == 32 ? 1.1920928955078125e-07 : 2.220446049250313e-16;
-    double tiny = x.value_at.bits == 32 ? 1.1754943508222875e-38 : 2.2250738585072014e-308;
+    Called its = {func, args, options, count};
     Py_ssize_t size = elements_in(&x.value_at);
     int can_be = size <= FEW && is_on_host(&x.value_at) && is_on_host(&x.residual_at);
     PyObject *row = can_be ? row_of(&x, x.value_at.rank) : NULL;
-    PyObject *fx = row == NULL ? NULL : at(func, x.value, args, count, options);
+    PyObject *fx = row == NULL ? NULL : called_at(&its, x.value);
     if (fx != NULL)
-        low = at(func, row, args, count, options);
-    if (low != NULL && closed != Py_None)
-        slope = closed_slope(closed, x.value, row, fx, low, tiny / eps);
-    else if (low != NULL)
-        to = PyObject_CallOneArg(given.empty_like, fx);
-    if (to != NULL) {
-        Secants found;
-        double most = x.value_at.bits == 32 ? 1 / sqrt(eps) : given.steep; /* STEEPEST */
-        int pieces = (traits & IN_PIECES) != 0;
-        int is_done = secants_of(x.value, row, fx, low, to, pieces ? 1 : traits & COARSE_FUNCTION ? 2 : 0, &found);
-        if (is_done && found.marked == 0 && !found.is_beyond && found.most < INFINITY
-            && (pieces ? found.longest < LONG : tiny / eps <= found.least && found.most <= most))
-            slope = Py_NewRef(to);
-        else if (is_done && found.marked > 0 && !PyErr_Occurred()) {
-            PyObject *rest = PyTuple_New(count - 1), *said = secants_said(&found);
-            PyObject *named = options == NULL ? PyDict_New() : Py_NewRef(options);
-            for (Py_ssize_t i = 1; rest != NULL && i < count; i++)
-                PyTuple_SET_ITEM(rest, i - 1, Py_NewRef(args[i]));
-            PyObject *bits = PyLong_FromLong(traits);
-            if (rest != NULL && named != NULL && said != NULL && bits != NULL)
-                slope = PyObject_CallFunctionObjArgs(told.finished, func, rest, named, bits, x.value, row, fx, low, to,
-                                                     said, NULL);
-            Py_XDECREF(bits);
-            Py_XDECREF(said);
-            Py_XDECREF(rest);
-            Py_XDECREF(named);
-        }
-    }
+        low = called_at(&its, row);
+    if (low != NULL)
+        slope = slope_of(&its, closed, traits, x.value, row, fx, low);
     if (slope == Py_None) /* which Python has looked at */
         made = Py_NewRef(given.not_implemented);
     else if (slope != NULL)
@@ -245,7 +187,6 @@ by_secants(PyObject *closed, long traits, PyObject *func, PyObject *const *args,
     }
     Py_XDECREF(carrier);
     Py_XDECREF(slope);
-    Py_XDECREF(to);
     Py_XDECREF(low);
     Py_XDECREF(fx);
     Py_XDECREF(row);
@@ -271,7 +212,7 @@ call_pointwise(PyObject *function, PyObject *const *args, size_t nargsf, PyObjec
         PyObject *const *its = ((PyTupleObject *)args[4])->ob_item;
         Py_ssize_t count = PyTuple_GET_SIZE(args[4]);
         long traits = PyLong_AsLong(args[1]);
-        int can_be = count >= 1 && count <= MOST_GIVEN && !(traits & POWER);
+        int can_be = count >= 1 && count <= MOST_GIVEN;
         for (Py_ssize_t i = 1; can_be && i < count; i++)
             can_be = is_number(its[i]);
         PyObject *name, *item;
@@ -286,19 +227,18 @@ call_pointwise(PyObject *function, PyObject *const *args, size_t nargsf, PyObjec
     return go_on(function, args, nargsf, keywords);
 }
 
-/* attach_reverse(pointwise, on_graph_of, link, finished, torch.empty_like, ContextVar of a second derivative, ContextVar
- * of settings, the usual ones) */
+/* attach_reverse(pointwise, on_graph_of, link, torch.empty_like, ContextVar of a second derivative, ContextVar of
+ * settings, the usual ones) */
 PyObject *
 attach_reverse(PyObject *module, PyObject *args)
 {
-    PyObject *pointwise, *functions[4], *variables[3];
-    if (!PyArg_ParseTuple(args, "OOOOOOOO:attach_reverse", &pointwise, &functions[0], &functions[1], &functions[2],
-                          &functions[3], &variables[0], &variables[1], &variables[2]))
+    PyObject *pointwise, *functions[3], *variables[3];
+    if (!PyArg_ParseTuple(args, "OOOOOOO:attach_reverse", &pointwise, &functions[0], &functions[1], &functions[2],
+                          &variables[0], &variables[1], &variables[2]))
         return NULL;
     told.on_graph_of = Py_NewRef(functions[0]);
     given.link_lazily = Py_NewRef(functions[1]);
-    told.finished = Py_NewRef(functions[2]);
-    given.empty_like = Py_NewRef(functions[3]);
+    given.empty_like = Py_NewRef(functions[2]);
     told.derived_twice = Py_NewRef(variables[0]);
     told.settings = Py_NewRef(variables[1]);
     told.usual = Py_NewRef(variables[2]);

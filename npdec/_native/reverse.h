@@ -1,4 +1,4 @@
-/* What the files about tensors in reverse mode share (reverse.c, reverse_pairs.c). */
+/* What the files about tensors in reverse mode share (reverse.c, reverse_linear.c, reverse_pairs.c, reverse_slopes.c). */
 #ifndef NPDEC_REVERSE_H
 #define NPDEC_REVERSE_H
 
@@ -21,5 +21,17 @@ PyObject *widened(PyObject *row, const Array *value); /* a row, which is stolen,
 /* The decomposed tensor of parts, which are stolen and may be NULL for errors; of the residual there may be a row. */
 PyObject *made_in_reverse(PyObject *value, PyObject *residual, PyObject *row, PyObject *on_graph, const Reversed *x);
 int put_data(PyObject *carrier, PyObject *value);  /* let what is on a graph have a value: 0, or -1 with an error */
+
+/* reverse_slopes.c: a function of torch, and what it is called with behind its first argument. */
+typedef struct {
+    PyObject *func, *const *args, *options;
+    Py_ssize_t count;
+} Called;
+
+PyObject *called_at(const Called *its, PyObject *tensor);
+/* The slope between x and r, of whose equal rows there may be one, and of values there; None where Python has looked at
+ * it, and it is not to be had so; NULL, maybe with an error, where Python is to look. */
+PyObject *slope_of(const Called *its, PyObject *closed, long traits, PyObject *x, PyObject *row, PyObject *fx,
+                   PyObject *low);
 
 #endif

@@ -185,6 +185,24 @@ is_finite(const Array *at)
     return total == 0;
 }
 
+/* How many elements of a residual there are for the first of the value, and again and again for the others; 0 where the
+ * two do not lie on the host by rows. */
+static Py_ssize_t
+period_of_row(const Reversed *x, PyObject *row, Array *low)
+{
+    if (!look_at_any(row, low) || !is_on_host(&x->value_at) || !is_on_host(low) || !is_by_rows(&x->value_at)
+        || !is_by_rows(low) || is_true_by(x->value, words.is_neg) || is_true_by(row, words.is_neg))
+        return 0;
+    /* a row that stands for the first axes has the others */
+    int axis = low->rank - 1, last = x->value_at.rank - 1;
+    while (axis >= 0 && last >= 0 && low->shape[axis] == x->value_at.shape[last])
+        axis--, last--;
+    for (; axis >= 0; axis--)
+        if (low->shape[axis] != 1)
+            return 0;
+    return elements_in(low);
+}
+
 /* The middle of the path of a tensor, as new memory; NULL, without an error, where it does not lie on the host by rows,
  * or is not finite. */
 static PyObject *
@@ -193,27 +211,19 @@ middle_of(const Reversed *x)
     PyObject *row = row_of(x, x->value_at.rank);
     PyObject *made = row == NULL ? NULL : PyObject_CallOneArg(given.empty_like, x->value);
     Array low, at;
-    int is_done = made != NULL && look_at_any(row, &low) && look_at_any(made, &at) && is_on_host(&x->value_at)
-               && is_on_host(&low) && is_by_rows(&x->value_at) && is_by_rows(&low) && is_by_rows(&at)
-               && !is_true_by(x->value, words.is_neg) && !is_true_by(row, words.is_neg);
-    Py_ssize_t size = is_done ? elements_in(&at) : 0, lows = is_done ? elements_in(&low) : 1;
-    /* a row that stands for the first axes has the others */
-    int axis = low.rank - 1, last = x->value_at.rank - 1;
-    while (is_done && axis >= 0 && low.shape[axis] == x->value_at.shape[last])
-        axis--, last--;
-    for (; is_done && axis >= 0; axis--)
-        is_done = low.shape[axis] == 1;
-    if (is_done && at.bits == 32)
+    Py_ssize_t lows = made != NULL && look_at_any(made, &at) && is_by_rows(&at) ? period_of_row(x, row, &low) : 0;
+    Py_ssize_t size = lows > 0 ? elements_in(&at) : 0;
+    if (lows > 0 && at.bits == 32)
         for (Py_ssize_t i = 0; i < size; i += lows)
             for (Py_ssize_t j = 0; j < lows; j++)
                 ((float *)at.elements)[i + j] = ((float *)x->value_at.elements)[i + j] / 2
                                               + ((float *)low.elements)[j] / 2;
-    else if (is_done)
+    else if (lows > 0)
         for (Py_ssize_t i = 0; i < size; i += lows)
             for (Py_ssize_t j = 0; j < lows; j++)
                 ((double *)at.elements)[i + j] = ((double *)x->value_at.elements)[i + j] / 2
                                                + ((double *)low.elements)[j] / 2;
-    if (made != NULL && (!is_done || !is_finite(&at)))
+    if (made != NULL && (lows == 0 || !is_finite(&at)))
         Py_CLEAR(made);
     Py_XDECREF(row);
     return made;
@@ -240,6 +250,69 @@ by_middles(PyObject *func, Pair *pair, int axes)
     return finished(func, value, carrier, pair, axes);
 }
 
+/* Of a divisor from r to x, the mean of 1/x and 1/r, and −1/(x r), which is the slope of the reciprocal; 0 where a slope
+ * leaves what is moderate, or the ends are further apart than `limit` times. */
+#define INVERSES(number, bits)                                                                                         \
+    static int inverses_##bits(const number *x, const number *r, Py_ssize_t size, Py_ssize_t lows, double limit,       \
+                               double least, double most, number *mean, number *slope)                                 \
+    {                                                                                                                  \
+        int is_beyond = 0;                                                                                             \
+        for (Py_ssize_t i = 0; i < size; i += lows)                                                                    \
+            for (Py_ssize_t j = 0; j < lows; j++) {                                                                    \
+                number end = 1 / x[i + j], start = 1 / r[j], both = end * start;                                       \
+                number size_of_it = both < 0 ? -both : both, ratio = x[i + j] * start;                                 \
+                ratio = ratio < 0 ? -ratio : ratio;                                                                    \
+                is_beyond |= !(size_of_it <= (number)most) | !(size_of_it >= (number)least)                            \
+                           | !(ratio <= (number)limit) | !(ratio * (number)limit >= 1);                                \
+                mean[i + j] = end / 2 + start / 2;                                                                     \
+                slope[i + j] = -both;                                                                                  \
+            }                                                                                                          \
+        return !is_beyond;                                                                                             \
+    }
+INVERSES(float, 32)
+INVERSES(double, 64)
+
+/* a / b: a on the graph times the mean of 1/b, and b on the graph times −1/(b residual) times the midpoint of a. */
+static PyObject *
+by_inverses(PyObject *func, Pair *pair)
+{
+    const Reversed *b = &pair->b.x;
+    PyObject *row = row_of(b, b->value_at.rank), *mean = NULL, *slope = NULL, *carrier = NULL, *value = NULL;
+    Array low, at, its;
+    if (row != NULL && (mean = PyObject_CallOneArg(given.empty_like, b->value)) != NULL)
+        slope = PyObject_CallOneArg(given.empty_like, b->value);
+    Py_ssize_t lows = slope != NULL && look_at_any(mean, &at) && look_at_any(slope, &its) && is_by_rows(&at)
+                    && is_by_rows(&its) ? period_of_row(b, row, &low) : 0;
+    int is_single = b->value_at.bits == 32, is_done = 0;
+    double eps = is_single ? 1.1920928955078125e-07 : 2.220446049250313e-16;
+    double tiny = is_single ? 1.1754943508222875e-38 : 2.2250738585072014e-308;
+    double limit = pair->a.is_reversed ? 1 / sqrt(eps) - 1 : INFINITY, most = is_single ? 1 / sqrt(eps) : given.steep;
+    if (lows > 0)
+        is_done = is_single ? inverses_32(b->value_at.elements, low.elements, elements_in(&at), lows, limit,
+                                          tiny / eps, most, at.elements, its.elements)
+                            : inverses_64(b->value_at.elements, low.elements, elements_in(&at), lows, limit,
+                                          tiny / eps, most, at.elements, its.elements);
+    PyObject *middle = !is_done ? NULL : pair->a.is_reversed ? middle_of(&pair->a.x) : Py_NewRef(pair->a.constant);
+    PyObject *rate = middle == NULL ? NULL : PyNumber_Multiply(slope, middle);
+    if (rate != NULL)
+        carrier = PyNumber_Multiply(b->on_graph, rate);
+    if (carrier != NULL && pair->a.is_reversed) {
+        PyObject *first = PyNumber_Multiply(pair->a.x.on_graph, mean);
+        Py_XSETREF(carrier, first == NULL ? NULL : PyNumber_Add(first, carrier));
+        Py_XDECREF(first);
+    }
+    if (carrier != NULL)
+        value = of_two(func, pair->a.is_reversed ? pair->a.x.value : pair->a.constant, b->value);
+    if (value != NULL && (!look_at_any(value, &pair->at) || !is_finite(&pair->at) || put_data(carrier, value) < 0))
+        Py_CLEAR(value);
+    Py_XDECREF(rate);
+    Py_XDECREF(middle);
+    Py_XDECREF(slope);
+    Py_XDECREF(mean);
+    Py_XDECREF(row);
+    return finished(func, value, carrier, pair, pair->at.rank);
+}
+
 static int
 is_finite_number(PyObject *number)
 {
@@ -259,7 +332,11 @@ reversed_scaled(PyObject *func, PyObject *const *args, Py_ssize_t count, int is_
         if (!is_divided && elements_in(a) <= FEW && elements_in(b) <= FEW
             && (are_alike(a, b) || elements_in(a) * elements_in(b) <= LARGEST))
             made = by_middles(func, &pair, a->rank > b->rank ? a->rank : b->rank);
+        else if (is_divided && elements_in(a) <= LARGEST && elements_in(b) <= LARGEST)
+            made = by_inverses(func, &pair);
     }
+    else if (is_divided && pair.b.is_reversed)
+        made = elements_in(&pair.b.x.value_at) <= LARGEST ? by_inverses(func, &pair) : NULL;
     else {
         PyObject *constant = pair.a.is_reversed ? pair.b.constant : pair.a.constant;
         int is_known = has_components(args[0]) || has_components(args[1]); /* and is to stay what it is */

@@ -120,7 +120,8 @@ put_slopes(PyObject *const *args, long flags, double kept, Secants *said)
         return 0;
     Py_ssize_t size = size_of(&x), row = period_of(&r), lows = size_of(&r);
     if (x.bits != r.bits || x.bits != fx.bits || x.bits != fr.bits || x.bits != to.bits || size == 0
-        || period_of(&x) != size || period_of(&fx) != size || period_of(&to) != size || (lows != size && !is_row_of(&r, &x))
+        || period_of(&x) != size || period_of(&fx) != size || period_of(&to) != size
+        || (lows != size && !is_row_of(&r, &x))
         || size_of(&fx) != size || size_of(&fr) != lows || size_of(&to) != size || row <= 0 || size % row
         || period_of(&fr) != row)
         return 0;
@@ -205,6 +206,29 @@ secants(PyObject *module, PyObject *const *args, Py_ssize_t count)
     return secants_said(&found);
 }
 
+#define ALONGSIDE 8 /* sums that are added up side by side */
+#define SUMS(number)                                                                                                   \
+    BY_PROCESSOR static void sums_##number(const number *restrict x, Py_ssize_t count, double *made, double *total)    \
+    {                                                                                                                  \
+        double sizes[ALONGSIDE] = {0}, sums[ALONGSIDE] = {0};                                                          \
+        Py_ssize_t i = 0;                                                                                              \
+        for (; i + ALONGSIDE <= count; i += ALONGSIDE)                                                                 \
+            for (int j = 0; j < ALONGSIDE; j++) {                                                                      \
+                sizes[j] += fabs((double)x[i + j]);                                                                    \
+                sums[j] += (double)x[i + j];                                                                           \
+            }                                                                                                          \
+        for (int j = 0; i < count; i++, j++) {                                                                         \
+            sizes[j] += fabs((double)x[i]);                                                                            \
+            sums[j] += (double)x[i];                                                                                   \
+        }                                                                                                              \
+        for (int j = 0; j < ALONGSIDE; j++) {                                                                          \
+            *made += sizes[j];                                                                                         \
+            *total += sums[j];                                                                                         \
+        }                                                                                                              \
+    }
+SUMS(float)
+SUMS(double)
+
 /* sums(x): the sum of the magnitudes, and the sum, of real numbers that follow each other on the host; or None. */
 PyObject *
 sums(PyObject *module, PyObject *tensor)
@@ -213,12 +237,32 @@ sums(PyObject *module, PyObject *tensor)
     double made = 0, total = 0;
     if (!plain_array(tensor, &x) || period_of(&x) != size_of(&x) || is_seen_by_torch())
         return or_none(left_to_python());
-    for (Py_ssize_t i = 0, size = size_of(&x); i < size; i++) {
-        double number = x.bits == 32 ? ((float *)x.elements)[i] : ((double *)x.elements)[i];
-        made += fabs(number);
-        total += number;
-    }
+    if (x.bits == 32)
+        sums_float(x.elements, size_of(&x), &made, &total);
+    else
+        sums_double(x.elements, size_of(&x), &made, &total);
     return Py_BuildValue("dd", made, total);
+}
+
+/* Put the places of what is NaN, of which there are as many as there is room for; 0 where there are others. */
+static int
+put_places(const Array *x, int64_t *places, Py_ssize_t room)
+{
+    int64_t here[BLOCK];
+    Py_ssize_t size = size_of(x), found = 0;
+    for (Py_ssize_t i = 0; i < size; i += BLOCK) {
+        Py_ssize_t some = 0, end = size - i < BLOCK ? size : i + BLOCK;
+        for (Py_ssize_t j = i; j < end; j++) { /* without a branch, which could not be foretold */
+            double number = x->bits == 32 ? ((float *)x->elements)[j] : ((double *)x->elements)[j];
+            here[some] = j;
+            some += number != number;
+        }
+        if (some > room - found)
+            return 0;
+        memcpy(places + found, here, some * sizeof(int64_t));
+        found += some;
+    }
+    return found == room;
 }
 
 /* places_of_nan(x, to): the places of what is NaN, of which there are as many as `to`, whole numbers of 64 bits, takes;
@@ -229,23 +273,8 @@ places_of_nan(PyObject *module, PyObject *const *args, Py_ssize_t count)
     Array x, to;
     if (count != 2 || !plain_array(args[0], &x) || !host_array(args[1], &to) || to.code != OF_INTEGER || to.bits != 64)
         return left_to_python(), PyBool_FromLong(0);
-    Py_ssize_t size = size_of(&x), room = size_of(&to), found = 0;
-    if (period_of(&x) != size || period_of(&to) != room)
-        Py_RETURN_FALSE;
-    int64_t *places = to.elements, here[BLOCK];
-    for (Py_ssize_t i = 0; i < size; i += BLOCK) {
-        Py_ssize_t some = 0, end = size - i < BLOCK ? size : i + BLOCK;
-        for (Py_ssize_t j = i; j < end; j++) { /* without a branch, which could not be foretold */
-            double number = x.bits == 32 ? ((float *)x.elements)[j] : ((double *)x.elements)[j];
-            here[some] = j;
-            some += number != number;
-        }
-        if (some > room - found)
-            Py_RETURN_FALSE;
-        memcpy(places + found, here, some * sizeof(int64_t));
-        found += some;
-    }
-    return PyBool_FromLong(found == room);
+    int is_whole = period_of(&x) == size_of(&x) && period_of(&to) == size_of(&to);
+    return PyBool_FromLong(is_whole && put_places(&x, to.elements, size_of(&to)));
 }
 
 /* The k chosen places of an array, one after the other; NULL where they are none of one of `size` elements. */
@@ -264,6 +293,17 @@ chosen_places(PyObject *tensor, Py_ssize_t size, Py_ssize_t *count)
     return found;
 }
 
+/* Put the chosen elements of both, of which the latter are again and again a row, into two rows. */
+static void
+put_ends(const float *x, const float *r, Py_ssize_t row, const int64_t *places, Py_ssize_t some, double *ends)
+{
+    int is_power = (row & (row - 1)) == 0; /* of two: a division takes longer than all else */
+    for (Py_ssize_t i = 0; i < some; i++) {
+        ends[i] = x[places[i]];
+        ends[some + i] = r[is_power ? places[i] & (row - 1) : places[i] % row];
+    }
+}
+
 /* ends_at(x, r, places, to): puts the chosen elements of both, in single precision, into two rows in double precision;
  * whether it was done. */
 PyObject *
@@ -279,12 +319,27 @@ ends_at(PyObject *module, PyObject *const *args, Py_ssize_t count)
     if (places == NULL || period_of(&x) != size || size_of(&r) != size || row <= 0 || size_of(&to) != 2 * some
         || period_of(&to) != 2 * some)
         return left_to_python(), PyBool_FromLong(0);
-    double *ends = to.elements;
-    for (Py_ssize_t i = 0; i < some; i++) {
-        ends[i] = ((float *)x.elements)[places[i]];
-        ends[some + i] = ((float *)r.elements)[places[i] % row];
-    }
+    put_ends(x.elements, r.elements, row, places, some, to.elements);
     Py_RETURN_TRUE;
+}
+
+/* Put the secants of the two rows of values over those of ends, and tell the largest and the least magnitude; 0 where a
+ * difference is not more than `kept` times the value. Where both values are zero, so is the slope, and no digit lost. */
+static int
+put_differences(const double *x, const double *fx, const int64_t *places, Py_ssize_t some, double kept, float *to,
+                double *most, double *least)
+{
+    for (Py_ssize_t i = 0; i < some; i++)
+        if (!(fabs(fx[i] - fx[some + i]) > kept * fabs(fx[i])
+              || (fx[i] == 0 && fx[some + i] == 0 && x[i] != x[some + i])))
+            return 0;
+    for (Py_ssize_t i = 0; i < some; i++) {
+        double slope = (fx[i] - fx[some + i]) / (x[i] - x[some + i]), size = fabs(slope);
+        to[places[i]] = (float)slope;
+        *most = size > *most ? size : *most;
+        *least = size < *least && size > 0 ? size : *least;
+    }
+    return 1;
 }
 
 /* put_secants(ends, values, places, to, kept): puts the secants of the two rows of values over those of ends there, and
@@ -303,15 +358,43 @@ put_secants(PyObject *module, PyObject *const *args, Py_ssize_t count)
     if (places == NULL || PyErr_Occurred() || size_of(&ends) != 2 * some || size_of(&values) != 2 * some
         || period_of(&ends) != 2 * some || period_of(&values) != 2 * some || period_of(&to) != size_of(&to))
         return or_none(left_to_python());
-    const double *x = ends.elements, *fx = values.elements;
-    for (Py_ssize_t i = 0; i < some; i++) {
-        double change = fx[i] - fx[some + i], slope = change / (x[i] - x[some + i]);
-        if (!(fabs(change) > kept * fabs(fx[i])))
-            Py_RETURN_NONE;
-        ((float *)to.elements)[places[i]] = (float)slope;
-        slope = fabs(slope);
-        most = slope > most ? slope : most;
-        least = slope < least ? slope : least;
-    }
+    if (!put_differences(ends.elements, values.elements, places, some, kept, to.elements, &most, &least))
+        Py_RETURN_NONE;
     return Py_BuildValue("dd", most, least);
+}
+
+int
+secants_between(PyObject *x, PyObject *r, PyObject *to, PyObject *empty, double kept, Caller *f,
+                const void *of, Secants *found)
+{
+    Array high, low, slopes, made;
+    PyObject *size = NULL, *ends = NULL, *values = NULL;
+    if (!plain_array(x, &high) || !plain_array(r, &low) || !plain_array(to, &slopes) || high.bits != 32)
+        return 0;
+    Py_ssize_t some = found->marked, row = period_of(&low);
+    int64_t *places = PyMem_Malloc(some * sizeof *places);
+    double most = found->most, least = found->least;
+    int is_done = 0;
+    if (places == NULL)
+        return PyErr_NoMemory(), 0;
+    if (put_places(&slopes, places, some) && (size = PyLong_FromSsize_t(2 * some)) != NULL
+        && (ends = PyObject_CallOneArg(empty, size)) != NULL && plain_array(ends, &made) && made.bits == 64
+        && size_of(&made) == 2 * some) {
+        double *at = made.elements;
+        put_ends(high.elements, low.elements, row, places, some, at);
+        values = f(ends, of);
+        is_done = values != NULL && plain_array(values, &made) && made.bits == 64 && size_of(&made) == 2 * some
+               && period_of(&made) == 2 * some
+               && put_differences(at, made.elements, places, some, kept, slopes.elements, &most, &least);
+    }
+    if (is_done) {
+        found->most = most;
+        found->least = least;
+        found->marked = 0;
+    }
+    PyMem_Free(places);
+    Py_XDECREF(size);
+    Py_XDECREF(values);
+    Py_XDECREF(ends);
+    return is_done;
 }

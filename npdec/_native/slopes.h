@@ -21,6 +21,12 @@ Close *close_form(PyObject *function);
  * more than rounding does; 0 where it is not finite. */
 int between(double found, const double *ends, double eps, double *slope);
 
+/* Put those between close numbers in single precision, which are marked as NaN, by the differences in double precision
+ * of `f(·, of)`; `empty` makes a tensor of so many doubles. 0, maybe with an error, where a difference is not more than
+ * `kept` times the value. */
+typedef PyObject *Caller(PyObject *tensor, const void *of);
+int secants_between(PyObject *x, PyObject *r, PyObject *to, PyObject *empty, double kept, Caller *f,
+                const void *of, Secants *found);
 PyObject *secants_said(const Secants *found); /* as Python is told */
 
 #endif

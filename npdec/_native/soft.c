@@ -24,6 +24,29 @@ rows_of_two(PyObject *const *args, Array *x, Array *r, Py_ssize_t *period)
     return skipped < 0 || axis >= 0 ? 0 : size / n;
 }
 
+PyObject *
+put_by_rows(PyObject *const *ends, PyObject *to, RowFunction *single, RowFunction *twice, const double *how)
+{
+    Array x, r, made;
+    Py_ssize_t period, rows = rows_of_two(ends, &x, &r, &period);
+    if (rows == 0 || !plain_array(to, &made) || made.bits != x.bits || size_of(&made) != size_of(&x)
+        || period_of(&made) != size_of(&x) || is_seen_by_torch())
+        return left_to_python(), PyBool_FromLong(0);
+    Py_ssize_t n = x.shape[x.rank - 1], bytes = n * (x.bits / 8);
+    double *space = PyMem_RawMalloc((size_t)n * 2 * sizeof *space);
+    if (space == NULL)
+        return PyErr_NoMemory();
+    RowFunction *put = x.bits == 32 ? single : twice;
+    int is_done = 1;
+    Py_BEGIN_ALLOW_THREADS
+    for (Py_ssize_t i = 0; is_done && i < rows; i++)
+        is_done = put((char *)x.elements + i * bytes, (char *)r.elements + i * n % period * (x.bits / 8),
+                      (char *)made.elements + i * bytes, n, how, space);
+    Py_END_ALLOW_THREADS
+    PyMem_RawFree(space);
+    return PyBool_FromLong(is_done);
+}
+
 /* Of two ends of a path the step; none between two of −inf, which a mask has put there. */
 static inline double
 step_between(double end, double start)

@@ -9,6 +9,7 @@ Python, and go that way where it is open; where it is not, they are torch's own.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import torch
@@ -34,6 +35,7 @@ from npdec._law.ordinary_arithmetic import EVEN
 from npdec._law.ordinary_linear import element, of_equal_rows
 from npdec._law.overrides_scope import current as watched
 from npdec._law.secant import KEPT
+from npdec._law.secant_at_once import least_in_doubles
 from npdec._native import calls
 from npdec._rules.argument_names import follow, following
 from npdec._rules.rms_norm_pattern import FAR, remember
@@ -124,10 +126,11 @@ def _attach() -> None:
     _util.in_memory = calls.tensor_of
     calls.attach_origins(remember, *FAR)
     calls.set_kept(KEPT)
-    ranges = [(*RANGE[dtype], torch.finfo(dtype).eps) for dtype in (torch.float32, torch.float64)]
     calls.attach_close(list(CLOSE))
-    calls.attach_slopes(settings.current, settings.USUAL, vars(Row)["close"], LONGEST, KEPT, *ranges)
-    own = ordinary_reverse.on_graph_of, link_lazily, ordinary_reverse.finished, torch.empty_like
+    ranges = [(*RANGE[dtype], torch.finfo(dtype).eps) for dtype in (torch.float32, torch.float64)]
+    calls.attach_few_slopes(settings.current, settings.USUAL, vars(Row)["close"], LONGEST, KEPT, *ranges)
+    calls.attach_slopes(ordinary_reverse.finished, least_in_doubles, partial(torch.empty, dtype=torch.float64))
+    own = ordinary_reverse.on_graph_of, link_lazily, torch.empty_like
     calls.attach_reverse(pointwise, *own, derived_twice, settings.current, settings.USUAL)
     calls.attach_torch_function(vars(DecomposedTensor)["__torch_function__"].__func__, _answered)
 

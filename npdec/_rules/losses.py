@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
@@ -349,6 +350,11 @@ def _by_recursion(
 
 _FAST, _DIFFERENTIABLE = _ctc(_by_torch), _ctc(_by_recursion)
 
+
+def _of_several(formula: Function) -> Function:
+    return partial(short.by_formula, formula)
+
+
 _PAIR = "input target reduction"
 rule(torch._C._nn.l1_loss, reverse=of_elements(_PAIR, short.magnitude))(by_formula(_l1_loss))
 rule(torch._C._nn.mse_loss, reverse=of_elements(_PAIR, short.square))(by_formula(_mse_loss))
@@ -365,12 +371,12 @@ rule(torch.kl_div, reverse=affine_in_first)(by_formula(_kl_div))
 rule(torch.poisson_nll_loss, reverse=of_elements("input target log_input full eps reduction", short.counts))(
     by_formula(_poisson_nll_loss)
 )
-rule(torch.margin_ranking_loss)(by_formula(_margin_ranking_loss))
-rule(torch.hinge_embedding_loss)(by_formula(_hinge_embedding_loss))
-rule(torch.cosine_embedding_loss)(by_formula(_cosine_embedding_loss))
+rule(torch.margin_ranking_loss, reverse=_of_several(_margin_ranking_loss))(by_formula(_margin_ranking_loss))
+rule(torch.hinge_embedding_loss, reverse=_of_several(_hinge_embedding_loss))(by_formula(_hinge_embedding_loss))
+rule(torch.cosine_embedding_loss, reverse=_of_several(_cosine_embedding_loss))(by_formula(_cosine_embedding_loss))
 rule(torch._C._nn.soft_margin_loss, reverse=of_elements(_PAIR, short.margin))(by_formula(_soft_margin_loss))
-rule(torch._C._nn.multi_margin_loss, indices=(1, "target"))(by_formula(_multi_margin_loss))
+rule(torch._C._nn.multi_margin_loss, reverse=short.margins, indices=(1, "target"))(by_formula(_multi_margin_loss))
 rule(torch._C._nn.multilabel_margin_loss, indices=(1, "target"))(by_formula(_multilabel_margin_loss))
-rule(torch.triplet_margin_loss)(by_formula(_triplet_margin_loss))
+rule(torch.triplet_margin_loss, reverse=_of_several(_triplet_margin_loss))(by_formula(_triplet_margin_loss))
 rule("nll_loss_nd", reverse=affine_in_first, indices=(1, "target"))(by_formula(_nll_loss))
 rule("cross_entropy_loss", reverse=short.cross_entropy, indices=(1, "target"))(by_formula(_cross_entropy_loss))

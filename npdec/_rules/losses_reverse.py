@@ -3,6 +3,7 @@ general way is `npdec._rules.losses`."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -11,18 +12,20 @@ import torch
 import torch.nn.functional as F
 from torch.nn import _reduction
 
+from npdec._decomposed.axes import narrowed
 from npdec._decomposed.broadcast_residuals import materialised_residual
-from npdec._decomposed.registry import Trait
+from npdec._decomposed.registry import Trait, row_of
 from npdec._decomposed.settings import current as settings
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._law.ordinary import FACTORS
-from npdec._law.ordinary_reverse import on_graph_of
+from npdec._law.ordinary_reverse import is_ordinary, on_graph_of
 from npdec._law.ordinary_slopes import ordinary_slope
-from npdec._law.reverse_forms import Single, on_graph_with, single
+from npdec._law.reverse_forms import Single, constant, on_graph_with, single
+from npdec._native import calls
 from npdec._rules.softmax_of_few import digits_of
 from npdec._rules.softmax_reverse import mean_of_rows
 
-__all__ = ["cross_entropy", "of_elements", "of_one_shape"]
+__all__ = ["by_formula", "cross_entropy", "likelihood", "margins", "of_elements", "of_one_shape"]
 
 Function = Callable[..., Any]
 Named = dict[str, Any]
@@ -75,6 +78,12 @@ def _reduced(call: Single, slopes: torch.Tensor, reduction: int) -> Any:
 def _secant(
     closed: Function | None, traits: int, f: Function, x: torch.Tensor, r: torch.Tensor, function: Function
 ) -> torch.Tensor | None:
+    row = narrowed(r, r.ndim)
+    slope: torch.Tensor | None = None
+    if calls is not None and closed is None:
+        slope = calls.slope_at_once(f, function, traits, x.contiguous(), row)
+    if slope is not None:
+        return slope
     found = ordinary_slope(closed, traits, f, x, r, function)
     return None if found is None else found[2]
 
@@ -144,6 +153,82 @@ def margin(func: Function, x: torch.Tensor, r: torch.Tensor, named: Named) -> to
     return None if found is None else -target * found
 
 
+def margins(func: Function, args: Sequence[Any], options: Named | None = None) -> Any:
+    """multi_margin_loss of rows of scores, and of classes: of each other score how far it comes over the margin."""
+    names = ["input", "target", "p", "margin", "weight", "reduction"]
+    call = single(func, args, options) if settings.get().rule == "affine" else None
+    if call is None or call.place:
+        return NotImplemented
+    x, named = call.x, {**dict(zip(names, call.args)), **call.options}
+    target, reduction, margin = named.get("target"), named.get("reduction", _NONE), named.get("margin", 1)
+    if x.value.ndim != 2 or not isinstance(target, torch.Tensor) or target.dtype is not torch.int64:
+        return NotImplemented
+    if named.get("p", 1) != 1 or named.get("weight") is not None or target.shape != x.value.shape[:1]:
+        return NotImplemented
+    value = call(x.value)  # first: torch says which classes there are none of
+    if not x.value.numel():
+        return NotImplemented
+    index = target.unsqueeze(1)
+    over, before = (t - t.gather(1, index) + margin for t in (x.value, materialised_residual(x)))
+    # Of the own score, which is left out, a step whose slope is known.
+    steps = over.scatter(1, index, 1.0), before.scatter(1, index, 0.0)
+    slopes = _secant(None, Trait.ELEMENTWISE | Trait.PIECEWISE_LINEAR, F.relu, *steps, F.relu)
+    if slopes is None:
+        return NotImplemented
+    slopes = slopes.scatter(1, index, 0.0)
+    slopes = slopes.scatter(1, index, -slopes.sum(1, keepdim=True)) / x.value.shape[1]
+    carrier = on_graph_of(x) * slopes
+    carrier = carrier.sum(1) if reduction == _NONE else carrier.sum() if reduction != _MEAN else carrier.sum(1).mean()
+    return on_graph_with(x, value, call(materialised_residual(x)), carrier)
+
+
+def likelihood(func: Function, args: Sequence[Any], options: Named | None = None) -> Any:
+    """gaussian_nll_loss of a decomposed variance that is nowhere so small that torch bounds it, and has all axes."""
+    code: Any = func.__code__
+    named: Any = {**dict(zip(code.co_varnames, args)), **(options or {})}
+    x, target, var = named.get("input"), named.get("target"), named.get("var")
+    full, reduction = named.get("full", False), named.get("reduction", "mean")
+    if type(var) is not DecomposedTensor or not is_ordinary(var) or not var.value.numel():
+        return NotImplemented
+    if not all(isinstance(t, torch.Tensor) and t.shape == var.value.shape for t in (x, target)):
+        return NotImplemented
+    if not min(float(end.min()) for end in (var.value, var.residual)) >= named.get("eps", 1e-6) > 0:
+        return NotImplemented
+    if reduction not in ("none", "mean", "sum"):
+        return NotImplemented
+    loss = 0.5 * (torch.log(var) + (x - target) ** 2 / var)
+    if full:
+        loss = loss + 0.5 * math.log(2 * math.pi)
+    return loss if reduction == "none" else loss.mean() if reduction == "mean" else loss.sum()
+
+
+def by_formula(formula: Function, func: Function, args: Sequence[Any], options: Named | None = None) -> Any:
+    """A loss of several tensors by its formula, whose functions have forms each, with its own numbers."""
+    tensors = [t for t in (*args, *(options or {}).values()) if isinstance(t, torch.Tensor)]
+    given = [t for t in tensors if type(t) is DecomposedTensor]
+    if not given or not all(map(is_ordinary, given)) or settings.get().rule != "affine":
+        return NotImplemented
+    if not all(type(t) is DecomposedTensor or constant(t, given[0].value) is not None for t in tensors):
+        return NotImplemented
+    value, residual = (_at(func, args, options or {}, end) for end in ("value", "residual"))
+    made = formula(*args, **(options or {}))
+    if type(made) is not DecomposedTensor or not is_ordinary(made) or made.value.shape != value.shape:
+        return NotImplemented
+    return on_graph_with(made, value, residual, on_graph_of(made).clone())
+
+
+def _at(func: Function, args: Sequence[Any], options: Named, end: str) -> torch.Tensor:
+    """The function of the value or of the residual of what is decomposed, and of constants as they are."""
+
+    def part(item: Any) -> Any:
+        if type(item) is DecomposedTensor:
+            return getattr(item, end)
+        return item.detach() if isinstance(item, torch.Tensor) else item
+
+    made: torch.Tensor = func(*map(part, args), **{name: part(item) for name, item in options.items()})
+    return made
+
+
 def of_one_shape(names: str, kernel: Function) -> Function:
     """The form of a function of torch.nn.functional that broadcasts its arguments: of those of one shape, by its
     kernel, which has these arguments."""
@@ -166,7 +251,10 @@ def _of_one_shape(
     reduction: Any = named.get("reduction", "mean")
     if reduction not in ("none", "mean", "sum") or named.get("beta") == 0:
         return NotImplemented
-    return kernel(x, target, _reduction.get_enum(reduction), *[named.get(name, 1.0) for name in names])
+    given = x, target, _reduction.get_enum(reduction), *[named.get(name, 1.0) for name in names]
+    row = row_of(kernel)
+    made = NotImplemented if row is None or row.short is None else row.short(kernel, given)
+    return kernel(*given) if made is NotImplemented else made
 
 
 def cross_entropy(func: Function, args: Sequence[Any], options: Named | None = None) -> Any:
@@ -198,9 +286,10 @@ def cross_entropy(func: Function, args: Sequence[Any], options: Named | None = N
         return NotImplemented
     if wanted is target or smoothing:
         means = means * wanted.sum(1, keepdim=True)
-    carrier = on_graph_of(x) * (means - wanted)
+    slopes = means - wanted
+    carrier = on_graph_of(x) * (slopes.div_(rows) if reduction == _MEAN else slopes)
     if reduction == _NONE:
         carrier = carrier.sum(1)
     else:
-        carrier = carrier.sum() / rows if reduction == _MEAN else carrier.sum()
+        carrier = carrier.sum()
     return on_graph_with(x, value, call(materialised_residual(x)), carrier)

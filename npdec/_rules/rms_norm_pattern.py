@@ -115,7 +115,10 @@ def _mean_of_squares(made: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> 
 
 
 def _plus(rule: Function, func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-    made = rule(func, args, kwargs)
+    return _moved(rule(func, args, kwargs), args, kwargs)
+
+
+def _moved(made: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     origin = _origin(args[0], _MEAN_SQUARE) if args else None
     eps = _second(args, kwargs, "other")
     if origin is None or not isinstance(eps, (int, float)) or "alpha" in kwargs:
@@ -137,7 +140,10 @@ def _root(kind: str) -> Function:
 
 
 def _reciprocal(rule: Function, func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-    made = rule(func, args, kwargs)
+    return _inverted(rule(func, args, kwargs), args)
+
+
+def _inverted(made: Any, args: Sequence[Any]) -> Any:
     origin = _origin(args[0], _ROOT) if args else None
     return made if origin is None else remember(made, _INVERSE_ROOT, origin.of, origin.eps)
 
@@ -173,12 +179,15 @@ def _times(rule: Function, func: Function, args: Sequence[Any], kwargs: dict[str
         if isinstance(a, DecomposedTensor) and isinstance(b, DecomposedTensor):
             if a is b:
                 return remember(rule(func, args, kwargs), _SQUARE, a)
-            made = _normalised(func, a, b, _INVERSE_ROOT, a, b)
-            if made is None:
-                made = _normalised(func, b, a, _INVERSE_ROOT, a, b)
+            made = _by_inverse_root(func, a, b)
             if made is not None:
                 return made
     return rule(func, args, kwargs)
+
+
+def _by_inverse_root(func: Function, a: DecomposedTensor, b: DecomposedTensor) -> Any:
+    made = _normalised(func, a, b, _INVERSE_ROOT, a, b)
+    return _normalised(func, b, a, _INVERSE_ROOT, a, b) if made is None else made
 
 
 def _over(rule: Function, func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
@@ -191,9 +200,10 @@ def _over(rule: Function, func: Function, args: Sequence[Any], kwargs: dict[str,
     return rule(func, args, kwargs)
 
 
+_to_root, _to_inverse_root = _root(_ROOT), _root(_INVERSE_ROOT)
 _WATCHED: dict[str, Function] = {
-    "to float double type": _cast, "pow": _power, "square": _square, "mean": _mean, "add": _plus, "sqrt": _root(_ROOT),
-    "rsqrt": _root(_INVERSE_ROOT), "reciprocal": _reciprocal, "mul multiply": _times, "div divide true_divide": _over,
+    "to float double type": _cast, "pow": _power, "square": _square, "mean": _mean, "add": _plus, "sqrt": _to_root,
+    "rsqrt": _to_inverse_root, "reciprocal": _reciprocal, "mul multiply": _times, "div divide true_divide": _over,
     "__rdiv__": _one_over,
 }  # fmt: skip
 
@@ -213,6 +223,7 @@ class Watched(Rule):
 
 def watch() -> None:
     """Wrap the rules of the functions that such a normalisation is written in, each keeping its own rule otherwise."""
+    known: dict[tuple[Function, Function], Function] = {}
     for names, made in _WATCHED.items():
         targets = functions(names)
         wrap(targets, partial(Watched, made))
@@ -220,42 +231,74 @@ def watch() -> None:
             row = rows[function]
             form = _SHORT.get(made)
             if row.short is not None and form is not None:
-                rows[function] = replace(row, short=form(row.short), options=row.options and made is _cast)
+                key = made, row.short
+                known[key] = known[key] if key in known else form(row.short)
+                rows[function] = replace(row, short=known[key], options=row.options and made is _cast)
+
+
+# The short ways of those. In reverse mode they take what is known of a tensor as well; elsewhere such a tensor is no
+# ordinary one, and has the rule.
 
 
 def _raised(short: Function) -> Function:
-    """The short way of a power, which may be a square."""
+    """Of a power, which may be a square, or a root of a mean square."""
 
     @in_c("power", Trait.POWER)
     def form(func: Function, args: Sequence[Any]) -> Any:
         made = short(func, args)
-        if made is NotImplemented or len(args) != 2 or type(args[1]) not in (int, float) or args[1] != 2:
+        if made is NotImplemented or len(args) != 2 or type(args[1]) not in (int, float):
             return made
-        return remember(made, _SQUARE, args[0])
+        if args[1] == 2:
+            return remember(made, _SQUARE, args[0])
+        if args[1] in (-0.5, 0.5):
+            return _rooted(made, args[0], _ROOT if args[1] > 0 else _INVERSE_ROOT)
+        return made
 
     return form
 
 
-def _squared(short: Function) -> Function:
-    """The short way of a square, and of a product, which may be one."""
+def _multiplied(short: Function) -> Function:
+    """Of a square, and of a product, which may be one, or a normalisation."""
 
     @in_c("or square", batch=short)
     def form(func: Function, args: Sequence[Any]) -> Any:
+        a, b = args[0], args[-1]
+        if a is not b and type(a) is type(b) is DecomposedTensor:
+            made = _by_inverse_root(func, a, b)
+            if made is not None:
+                return made
         made = short(func, args)
-        return remember(made, _SQUARE, args[0]) if args[0] is args[-1] and made is not NotImplemented else made
+        return remember(made, _SQUARE, a) if a is b and made is not NotImplemented else made
 
     return form
 
 
-def _averaged(short: Function) -> Function:
-    """The short way of a mean, which may be one of squares."""
+def _divided(short: Function) -> Function:
+    """Of a quotient, which may be a normalisation."""
 
-    @in_c("unless known", batch=short)
+    @in_c("unless near", batch=short)
     def form(func: Function, args: Sequence[Any]) -> Any:
-        made = short(func, args)
-        return made if made is NotImplemented else _mean_of_squares(made, args, {})
+        if len(args) == 2 and type(args[0]) is type(args[1]) is DecomposedTensor:
+            made = _normalised(func, args[0], args[1], _ROOT, args[0], args[1])
+            if made is not None:
+                return made
+        return short(func, args)
 
     return form
+
+
+def _then(look: Callable[[Any, Sequence[Any]], Any], unless: str = "unless near") -> Function:
+    """Of a function of which what it makes is looked at."""
+
+    def around(short: Function) -> Function:
+        @in_c(unless, batch=short)
+        def form(func: Function, args: Sequence[Any]) -> Any:
+            made = short(func, args)
+            return made if made is NotImplemented else look(made, args)
+
+        return form
+
+    return around
 
 
 def _cast_shortly(short: Function) -> Function:
@@ -268,7 +311,12 @@ def _cast_shortly(short: Function) -> Function:
     return form
 
 
-# The short ways of those whose results are remembered. What is known of a tensor beyond is no ordinary one.
 _SHORT: dict[Function, Function] = {
-    _power: _raised, _square: _squared, _times: _squared, _mean: _averaged, _cast: _cast_shortly
+    _power: _raised, _square: _multiplied, _times: _multiplied, _cast: _cast_shortly, _over: _divided,
+    _mean: _then(lambda made, args: _mean_of_squares(made, args, {}), "unless square"),
+    _plus: _then(lambda made, args: _moved(made, args, {})),
+    _to_root: _then(lambda made, args: _rooted(made, args[0], _ROOT)),
+    _to_inverse_root: _then(lambda made, args: _rooted(made, args[0], _INVERSE_ROOT)),
+    _reciprocal: _then(_inverted),
+    _one_over: _then(lambda made, args: _inverted(made, args) if args[-1] == 1 else made),
 }  # fmt: skip

@@ -30,6 +30,7 @@ from npdec._rules import (  # noqa: F401  (each enters its rules)
     layers,
     linear,
     losses,
+    losses_reverse,
     multilinear,
     normalisation_layers,
     norms,
@@ -70,6 +71,10 @@ def load() -> None:
         answer = body(function)
         form = also(of_one_shape(more, kernel), also(answer.short, of_body(function, answer.function)))
         add([function], Row(answer, short=form, options=True))
+    likelihood: Any = F.gaussian_nll_loss
+    answer = body(likelihood)
+    form = also(also(answer.short, losses_reverse.likelihood), of_body(likelihood, answer.function))
+    add([likelihood], Row(answer, short=form, options=True))
     joined: Any = F.multi_head_attention_forward
     add([joined], Row(MultiHead(body(joined))))
     rms_norm_pattern.watch()

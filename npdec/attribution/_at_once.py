@@ -77,9 +77,9 @@ def _attributed(
     else:
         value = residual = one.detach()
         moved = 0.0
-    look_at((change,), value, residual, shares, moved)
-    ends = [end if carries(end.dtype) else end.to(shares.dtype) for end in (value, residual)]
-    missed = ends[0] - ends[1] - shares.sum()
+    total = look_at((change,), value, residual, shares, moved)
+    dtype = value.dtype if carries(value.dtype) else shares.dtype
+    missed = torch.scalar_tensor(value.item() - residual.item() - total, dtype=dtype, device=value.device)
     if as_torch:
         return Attribution(value, residual, shares, missed)
     return Attribution(wrap.wrap(value), wrap.wrap(residual), wrap.wrap_array(shares), wrap.wrap(missed))

@@ -28,7 +28,7 @@ __all__ = ["Run", "component_of", "forward", "look_at", "marked_in_reverse", "re
 
 _ALL = ("all inputs",)
 _CHUNK = 64  # components in one pass, unless the caller says otherwise
-_LITTLE = 2**12  # elements, which are added up before torch has looked at them
+_LITTLE = 2**18  # elements, which are added up before torch has looked at them
 _ROUNDINGS = 64  # of numbers on the way to a result
 
 
@@ -157,9 +157,9 @@ def look_at(
     residual: torch.Tensor,
     row: torch.Tensor,
     moved: complex,
-) -> None:
+) -> complex:
     """Say what is to be said of the contributions to one number, by sums that mostly tell that nothing is: Python
-    compares them sooner than torch does. What they are the derivative of is `moved`."""
+    compares them sooner than torch does. What they are the derivative of is `moved`. Returns their sum."""
     row, most = row.detach(), _most(row.dtype)
     found = calls.sums(row) if calls is not None and row.numel() <= _LITTLE else None
     if found is not None:
@@ -172,10 +172,11 @@ def look_at(
     ends = (abs(value.item()), abs(residual.item()))
     more = ": mode='forward' shares out what is left, and names the operation"
     if not made <= most * max(ends) and _warn_if_large(changes, value, residual, row.reshape(-1), more):
-        return
+        return total
     missed, gross = abs(moved - total), abs(moved) + made
     if math.isfinite(gross) and missed > max(0.01, torch.finfo(row.dtype).eps ** 0.5) * gross:
         _warn_if_lost(changes, missed, sum(ends))
+    return total
 
 
 def _most(dtype: torch.dtype) -> float:

@@ -75,7 +75,7 @@ PRODUCTS: dict[str, Callable[[Any], Any]] = {
 }
 TARGET, SHARES = ROWS[0], torch.sigmoid(ROWS[0])
 SCALES = SQUARE[0].abs()
-CLASSES = torch.tensor([2, 0, 5, 5])
+CLASSES, SIGNS = torch.tensor([2, 0, 5, 5]), torch.tensor([1.0, -1.0, 1.0, -1.0], dtype=torch.float64)
 LOSSES: dict[str, Callable[[Any], Any]] = {
     "mse_loss": lambda x: F.mse_loss(x[0], TARGET),
     "mse_loss of all": lambda x: F.mse_loss(x, ROWS, reduction="sum"),
@@ -94,6 +94,16 @@ LOSSES: dict[str, Callable[[Any], Any]] = {
     "cross_entropy": lambda x: F.cross_entropy(x[1], CLASSES),
     "smoothed cross_entropy": lambda x: F.cross_entropy(x[2], CLASSES, label_smoothing=0.2, reduction="none"),
     "cross_entropy of probabilities": lambda x: F.cross_entropy(x[1], SHARES, reduction="sum"),
+    "multi_margin_loss": lambda x: F.multi_margin_loss(x[1], CLASSES, margin=0.7),
+    "multi_margin_loss of each": lambda x: F.multi_margin_loss(x[2], CLASSES, reduction="none"),
+    "multi_margin_loss of squares": lambda x: F.multi_margin_loss(x[1], CLASSES, p=2, reduction="sum"),
+    "gaussian_nll_loss": lambda x: F.gaussian_nll_loss(x[0], TARGET, x[1].exp(), full=True),
+    "gaussian_nll_loss of constants": lambda x: F.gaussian_nll_loss(TARGET, x[0], F.softplus(x[2]), reduction="none"),
+    "gaussian_nll_loss that is bounded": lambda x: F.gaussian_nll_loss(x[0], TARGET, x[1].square(), eps=0.5),
+    "triplet_margin_loss": lambda x: F.triplet_margin_loss(x[1], TARGET, x[2]),
+    "cosine_embedding_loss": lambda x: F.cosine_embedding_loss(x[1] + ROW, TARGET, SIGNS),
+    "margin_ranking_loss": lambda x: F.margin_ranking_loss(x[1], x[2], SIGNS[:, None].expand(4, 6), margin=0.1),
+    "hinge_embedding_loss": lambda x: F.hinge_embedding_loss(x[1], SIGNS[:, None].expand(4, 6), reduction="sum"),
     "cross_entropy of ignored ones": lambda x: F.cross_entropy(x[1], CLASSES, ignore_index=5),
 }
 ELEMENTS: dict[str, Callable[[Any], Any]] = {

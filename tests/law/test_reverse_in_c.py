@@ -31,6 +31,17 @@ x * float("inf") | x / 0 | x * F.relu(x) | x * x | F.relu(x) * torch.tanh(x) | x
 x[:, :1] * x | x @ x.T | F.relu(x) @ F.relu(x).T | (x[None] @ x.T[None])[0] | torch.bmm(x[None], F.relu(x).mT[None])
 torch.softmax(x, -1) | F.softmax(x, dim=1) | torch.log_softmax(x, 1) | F.log_softmax(x, dim=-1) | x.softmax(0)
 torch.softmax(x * 1e-6, -1) | torch.softmax(x * 40, -1) | torch.softmax(F.linear(x, w), -1) | torch.softmax(x[:, :1], 1)
+torch.tanh(x)[:, 1:4] * 2 | torch.tanh(x[:, 1:4]) | F.softplus(x[:, :3]) | torch.sigmoid(x.T) | F.hardswish(x * 9)
+x ** 2 | x ** 3.0 | (x * x + 1) ** 1.5 | x[:, :3] ** 2 | torch.exp(x * 1e-4) | torch.log(x * x + 1) | torch.sin(x)
+torch.sqrt(x * x + 1) | torch.exp(x * 1e-9 + 1) | torch.exp(x * 0 + 1) | torch.sigmoid(x * 0) | 1 / (x * x + 1)
+x / (x * x + 1) | c / (x * x + 1) | b / (x * x + 1).sum(-1, keepdim=True) | x / (x[0] * x[0] + 1) | x / (x * x)
+x / (x * 1e6 + 1e-3) | -(x ** 2) | torch.cat([x ** 2, x]) | (x ** 2 - b) * x
+x * torch.rsqrt((x ** 2).mean(-1, True) + 1) | torch.square(x) - x
+(x ** 2).mean(-1, True) + x | x / torch.sqrt((x ** 2).mean(-1, keepdim=True) + 1e-2) | c / ((x ** 2).mean(1, True) + 1)
+torch.tanh((x ** 2).mean(-1, keepdim=True)) | x * torch.sqrt((x * x).mean(-1, keepdim=True)).reciprocal()
+x.norm(dim=-1) | x.std(-1) | x.amax(-1) | x.amin(0) | F.mse_loss(x, c) | F.huber_loss(x, c, delta=0.5)
+F.binary_cross_entropy_with_logits(x, torch.sigmoid(c)) | F.soft_margin_loss(x, c.sign())
+F.poisson_nll_loss(x, c.exp()) | F.l1_loss(x, c)
 torch.softmax(x, -1, dtype=torch.float64) | F.avg_pool1d(x[None], 2) | F.avg_pool1d(x[None], 3, stride=1, padding=1)
 F.adaptive_avg_pool1d(x[None], 2) | F.conv_transpose1d(x[None], w[:4, :3, None]) | F.conv1d(x[None], w[:3, :4, None])
 F.conv_transpose1d(x[None], w[:4, :, None].expand(4, 6, 2), b, stride=2, output_padding=1) | x.double() | x.detach() * x

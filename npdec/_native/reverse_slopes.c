@@ -1,0 +1,190 @@
+/* Slopes of functions of elements between the value and the residual, as npdec/_law/ordinary_slopes.py finds them. */
+#include "reverse.h"
+#include "slopes.h"
+#include <math.h>
+
+static struct {
+    PyObject *finished, *least_in_doubles, *doubles;
+} told;
+
+enum { IN_PIECES = 1 << 23, COARSE_FUNCTION = 1 << 24, POWER = 1 << 25 };
+#define LONG 1099511627776. /* steps, over which a slope may leave the exponent range: as secant_at_once.py has it */
+
+PyObject *
+called_at(const Called *its, PyObject *tensor)
+{
+    PyObject *given_to_it[MOST_GIVEN + 1] = {NULL, tensor};
+    for (Py_ssize_t i = 1; i < its->count; i++)
+        given_to_it[i + 1] = its->args[i];
+    size_t count = (size_t)its->count | PY_VECTORCALL_ARGUMENTS_OFFSET;
+    return PyObject_VectorcallDict(its->func, given_to_it + 1, count, its->options);
+}
+
+static PyObject *
+once_more(PyObject *tensor, const void *of)
+{
+    return called_at(of, tensor);
+}
+
+/* How small a difference may be in double precision to give a slope between close numbers; NaN where none may. */
+static double
+least_in_doubles(PyObject *func)
+{
+    PyObject *said = PyObject_CallOneArg(told.least_in_doubles, func);
+    double least = said != NULL && PyFloat_CheckExact(said) ? PyFloat_AS_DOUBLE(said) : NAN;
+    Py_XDECREF(said);
+    return least;
+}
+
+/* The slope by a closed form of the step and the values; NULL, without an error, where it leaves the range. */
+static PyObject *
+closed_slope(PyObject *closed, PyObject *value, PyObject *row, PyObject *fx, PyObject *low, double least)
+{
+    Array at;
+    PyObject *step = PyNumber_Subtract(value, row);
+    PyObject *slope = step == NULL ? NULL : PyObject_CallFunctionObjArgs(closed, step, fx, low, NULL);
+    int is_inside = slope != NULL && look_at_any(slope, &at) && is_on_host(&at) && is_by_rows(&at);
+    for (Py_ssize_t i = 0, size = is_inside ? elements_in(&at) : 0; i < size; i++) { /* NaN: no step */
+        double number = at.bits == 32 ? ((float *)at.elements)[i] : ((double *)at.elements)[i];
+        is_inside &= number > least && number < INFINITY;
+    }
+    if (slope != NULL && !is_inside)
+        Py_CLEAR(slope);
+    Py_XDECREF(step);
+    return slope;
+}
+
+/* The slope of a small whole power, a polynomial; NULL, without an error, of another one, or where it is not finite. */
+static PyObject *
+slope_of_power(PyObject *exponent, PyObject *x, PyObject *r)
+{
+    Array at;
+    double number = PyFloat_CheckExact(exponent) || PyLong_CheckExact(exponent) ? PyFloat_AsDouble(exponent) : 0;
+    PyObject *slope = number == 2 || number == 3 ? PyNumber_Add(x, r) : NULL;
+    if (slope != NULL && number == 3) { /* x (x + r) + r² */
+        PyObject *first = PyNumber_Multiply(x, slope), *second = PyNumber_Multiply(r, r);
+        Py_DECREF(slope);
+        slope = first == NULL || second == NULL ? NULL : PyNumber_Add(first, second);
+        Py_XDECREF(first);
+        Py_XDECREF(second);
+    }
+    if (slope != NULL && !(look_at_any(slope, &at) && is_finite(&at)))
+        Py_CLEAR(slope);
+    return slope;
+}
+
+/* The slope as Python finds it between close numbers; None where it looks at it more closely. */
+static PyObject *
+said_by_python(const Called *its, long traits, PyObject *x, PyObject *row, PyObject *fx, PyObject *low,
+               PyObject *to, const Secants *found)
+{
+    PyObject *rest = PyTuple_New(its->count - 1), *said = secants_said(found), *slope = NULL;
+    PyObject *named = its->options == NULL ? PyDict_New() : Py_NewRef(its->options);
+    PyObject *bits = PyLong_FromLong(traits);
+    for (Py_ssize_t i = 1; rest != NULL && i < its->count; i++)
+        PyTuple_SET_ITEM(rest, i - 1, Py_NewRef(its->args[i]));
+    if (rest != NULL && named != NULL && said != NULL && bits != NULL)
+        slope = PyObject_CallFunctionObjArgs(told.finished, its->func, rest, named, bits, x, row, fx, low, to,
+                                             said, NULL);
+    Py_XDECREF(bits);
+    Py_XDECREF(said);
+    Py_XDECREF(rest);
+    Py_XDECREF(named);
+    return slope;
+}
+
+/* The slope by secants, of elements that follow each other; `left` is whether some are between close numbers yet, so
+ * that it is Python's, in the tensor that is given back; NULL, maybe with an error, where it is not found. */
+static PyObject *
+by_differences(const Called *its, PyObject *function, long traits, PyObject *const *ends, Secants *found, int *left)
+{
+    PyObject *x = ends[0], *row = ends[1], *fx = ends[2], *low = ends[3];
+    PyObject *to = PyObject_CallOneArg(given.empty_like, fx);
+    Array at;
+    int pieces = (traits & IN_PIECES) != 0, flags = pieces ? 1 : traits & COARSE_FUNCTION ? 2 : 0;
+    *left = 0;
+    if (to == NULL || !look_at_any(to, &at) || !secants_of(x, row, fx, low, to, flags, found) || found->is_beyond) {
+        Py_XDECREF(to);
+        return NULL;
+    }
+    double eps = at.bits == 32 ? 1.1920928955078125e-07 : 2.220446049250313e-16;
+    double tiny = at.bits == 32 ? 1.1754943508222875e-38 : 2.2250738585072014e-308;
+    double most = at.bits == 32 ? 1 / sqrt(eps) : given.steep; /* STEEPEST */
+    if (found->marked > 0 && !pieces && at.bits == 32) {
+        double least = least_in_doubles(function);
+        if (least == least)
+            secants_between(x, row, to, told.doubles, least, once_more, its, found);
+    }
+    *left = found->marked > 0;
+    if (!*left && !(found->most < INFINITY && (pieces ? found->longest < LONG
+                                                      : tiny / eps <= found->least && found->most <= most)))
+        Py_CLEAR(to);
+    return to;
+}
+
+PyObject *
+slope_of(const Called *its, PyObject *closed, long traits, PyObject *x, PyObject *row, PyObject *fx, PyObject *low)
+{
+    Array at, made;
+    Secants found;
+    int left = 0;
+    PyObject *slope = NULL;
+    if (!look_at_any(x, &at) || !look_at_any(fx, &made))
+        return NULL;
+    /* The elements follow each other, as those of the result do. */
+    PyObject *dense = !is_by_rows(&at) && is_by_rows(&made) ? PyObject_CallMethodNoArgs(x, names.contiguous)
+                                                            : Py_NewRef(x);
+    if (dense == NULL)
+        return NULL;
+    if (traits & POWER)
+        slope = its->count == 2 ? slope_of_power(its->args[1], dense, row) : NULL;
+    else if (closed != Py_None && at.bits == 64)
+        slope = closed_slope(closed, dense, row, fx, low, 2.2250738585072014e-308 / 2.220446049250313e-16);
+    else {
+        PyObject *const ends[4] = {dense, row, fx, low};
+        slope = by_differences(its, its->func, traits, ends, &found, &left);
+    }
+    if (left && !PyErr_Occurred())
+        Py_SETREF(slope, said_by_python(its, traits, dense, row, fx, low, slope, &found));
+    Py_DECREF(dense);
+    return slope;
+}
+
+/* slope_at_once(f, function, traits, x, r), of plain tensors of elements that follow each other: the slope of f, which
+ * calls the function, or None. */
+PyObject *
+slope_at_once(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    Secants found;
+    int left = 0;
+    long traits = count == 5 ? PyLong_AsLong(args[2]) : 0;
+    if (PyErr_Occurred())
+        return NULL;
+    if (count != 5 || is_seen_by_torch())
+        return or_none(left_to_python());
+    Called its = {args[0], NULL, NULL, 1};
+    PyObject *fx = called_at(&its, args[3]), *low = fx == NULL ? NULL : called_at(&its, args[4]), *slope = NULL;
+    if (low != NULL) {
+        PyObject *const ends[4] = {args[3], args[4], fx, low};
+        slope = by_differences(&its, args[1], traits, ends, &found, &left);
+    }
+    if (left)
+        Py_CLEAR(slope);
+    Py_XDECREF(low);
+    Py_XDECREF(fx);
+    return or_none(slope == NULL ? left_to_python() : slope);
+}
+
+/* attach_slopes(finished, how small a difference of a function may be in double precision, what makes a tensor of so
+ * many doubles) */
+PyObject *
+attach_slopes(PyObject *module, PyObject *args)
+{
+    PyObject *functions[3];
+    if (!PyArg_ParseTuple(args, "OOO:attach_slopes", &functions[0], &functions[1], &functions[2]))
+        return NULL;
+    told.finished = Py_NewRef(functions[0]);
+    told.least_in_doubles = Py_NewRef(functions[1]);
+    told.doubles = Py_NewRef(functions[2]);
+    Py_RETURN_NONE;
+}
