@@ -181,6 +181,16 @@ static PyMethodDef methods[] = {
      "normal_rows(x, r, numbers, m, floor, centred, deepest, flat), of tensors: whether it is done."},
     {"normal_back", (PyCFunction)(void (*)(void))normal_back, METH_FASTCALL,
      "normal_back(x, r, numbers, gradients, weight or None, step, centred, to), of tensors: whether it is done."},
+    {"gate_slopes", (PyCFunction)(void (*)(void))gate_slopes, METH_FASTCALL,
+     "gate_slopes(is a sigmoid, x, r, f(x), f(r), to), of tensors: whether all are finite."},
+    {"lstm_cell", (PyCFunction)(void (*)(void))lstm_cell, METH_FASTCALL,
+     "lstm_cell(gates, opened, c, c_r, after, after_r, seen, seen_r, to), of tensors: whether all are finite."},
+    {"gru_cell", (PyCFunction)(void (*)(void))gru_cell, METH_FASTCALL,
+     "gru_cell(sums, opened, own, last, last_r, bent, bent_r, h, h_r, to), of tensors: whether all are finite."},
+    {"lstm_cell_back", (PyCFunction)(void (*)(void))lstm_cell_back, METH_FASTCALL,
+     "lstm_cell_back(gradients, of the cell, multipliers, of the gates, of the cell before): whether it is done."},
+    {"gru_cell_back", (PyCFunction)(void (*)(void))gru_cell_back, METH_FASTCALL,
+     "gru_cell_back(gradients, multipliers, of what enters, of what is added, of the state): whether it is done."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -7,7 +7,7 @@
 #include <stddef.h>
 
 /* Counts the changes of what `attach_...` take, as `npdec/_native/__init__.py` does. */
-#define INTERFACE 13
+#define INTERFACE 15
 
 /* The dtypes that a Python number holds. */
 enum kind { BOOL, INT8, INT16, INT32, INT64, UINT8, UINT16, UINT32, UINT64, FLOAT16, FLOAT32, FLOAT64, COMPLEX64,
@@ -318,6 +318,13 @@ PyObject *soft_means(PyObject *module, PyObject *const *args, Py_ssize_t count);
 
 /* reverse.c */
 PyObject *attach_reverse(PyObject *module, PyObject *args);
+
+/* gates.c */
+PyObject *gate_slopes(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *lstm_cell(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *gru_cell(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *lstm_cell_back(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *gru_cell_back(PyObject *module, PyObject *const *args, Py_ssize_t count);
 
 /* normal.c */
 PyObject *leading_shares(PyObject *module, PyObject *const *args, Py_ssize_t count);
