@@ -103,7 +103,7 @@ def layer(func: Function, x: DecomposedTensor, weight: torch.Tensor, bias: torch
         return NotImplemented
     weight, bias = weight.detach(), None if bias is None else bias.detach()
     row = narrowed(x.residual, x.value.ndim - 1)
-    if not x.value.is_contiguous():  # of which torch derives each of a batch of products
+    if x.value.ndim > 2 and not x.value.is_contiguous():  # of which torch derives each of a batch of products
         value = func(x.value, weight, bias)
         residual = func(row, weight, bias).expand(value.shape)
         return made_of(value, residual, by_vjp(value, residual, x.components, torch.matmul, held=(weight,)), x)

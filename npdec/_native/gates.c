@@ -3,9 +3,8 @@
  * torch's. Slopes follow from tanh x − tanh r = tanh(x − r) (1 − tanh x tanh r), for the sigmoid, (1 + tanh(x / 2)) / 2,
  * with half the step: they lose no digits between close numbers. */
 #include "exponentials.h"
-#include "tensors.h"
-
-#define LANES 8 /* sums that are added up side by side */
+#include "slopes.h"
+#include "soft.h"
 
 /* tanh(d) / d, which is one at zero. (Without branches, so that several are computed at once.) */
 static inline float
@@ -37,7 +36,7 @@ part_64(double d)
     {                                                                                                                  \
         return part_##bits(d) * (1 - a * b);                                                                           \
     }                                                                                                                  \
-    BY_PROCESSOR static int slopes_##bits(const number *restrict x, const number *restrict r,                          \
+    BY_ANY_PROCESSOR static int slopes_##bits(const number *restrict x, const number *restrict r,                          \
                                           const number *restrict fx, const number *restrict fr, number *restrict to,   \
                                           Py_ssize_t count, int is_opened)                                             \
     {                                                                                                                  \
@@ -68,7 +67,7 @@ part_64(double d)
         return (int)is_done;                                                                                           \
     }                                                                                                                  \
     /* A slope times the middle between two numbers. */                                                                \
-    BY_PROCESSOR static void beside_##bits(number *restrict to, const number *restrict a, const number *restrict b,    \
+    BY_ANY_PROCESSOR static void beside_##bits(number *restrict to, const number *restrict a, const number *restrict b,    \
                                            Py_ssize_t n)                                                               \
     {                                                                                                                  \
         for (Py_ssize_t j = 0; j < n; j++)                                                                             \
@@ -127,7 +126,7 @@ part_64(double d)
         }                                                                                                              \
         return is_done;                                                                                                \
     }                                                                                                                  \
-    BY_PROCESSOR static void lstm_back_##bits(const number *restrict hidden, const number *restrict cell,              \
+    BY_ANY_PROCESSOR static void lstm_back_##bits(const number *restrict hidden, const number *restrict cell,              \
                                               const number *restrict by, number *restrict gates,                       \
                                               number *restrict kept, Py_ssize_t n)                                     \
     {                                                                                                                  \
@@ -141,7 +140,7 @@ part_64(double d)
             kept[j] *= by[4 * n + j];                                                                                  \
         }                                                                                                              \
     }                                                                                                                  \
-    BY_PROCESSOR static void gru_back_##bits(const number *restrict grad, const number *restrict by,                   \
+    BY_ANY_PROCESSOR static void gru_back_##bits(const number *restrict grad, const number *restrict by,                   \
                                              number *restrict entered, number *restrict own, number *restrict kept,    \
                                              Py_ssize_t n)                                                             \
     {                                                                                                                  \
@@ -183,21 +182,33 @@ has_rows(const Array *at, Py_ssize_t rows, Py_ssize_t length, Py_ssize_t *stride
     return size == rows * length || size == length;
 }
 
+int
+are_gate_slopes(int is_opened, PyObject *x, PyObject *r, PyObject *fx, PyObject *fr, PyObject *to)
+{
+    Array its[5];
+    PyObject *const tensors[5] = {x, r, fx, fr, to};
+    if (!arrays_of(tensors, 5, 0, its))
+        return 0;
+    Py_ssize_t size = size_of(&its[0]), row = size_of(&its[1]), last = its[0].rank - 1, low = its[1].rank - 1;
+    if (row == 0 || size % row || size_of(&its[2]) != size || size_of(&its[3]) != row || size_of(&its[4]) != size)
+        return 0;
+    while (last >= 0 && low >= 0 && its[0].shape[last] == its[1].shape[low]) /* a row has the last axes */
+        last--, low--;
+    for (; low >= 0; low--)
+        if (its[1].shape[low] != 1)
+            return 0;
+    return its[0].bits == 32 ? many_slopes_32(&its[0], &its[1], &its[2], &its[3], &its[4], is_opened)
+                             : many_slopes_64(&its[0], &its[1], &its[2], &its[3], &its[4], is_opened);
+}
+
 /* gate_slopes(is a sigmoid, x, r, f(x), f(r), to): puts the slopes; whether all are finite numbers. Of those at the
  * residual there may be one row. */
 PyObject *
 gate_slopes(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
-    Array its[5];
-    if (count != 6 || !arrays_of(args + 1, 5, 0, its))
-        return left_to_python(), PyBool_FromLong(0);
-    Py_ssize_t size = size_of(&its[0]), row = size_of(&its[1]);
-    if (row == 0 || size % row || size_of(&its[2]) != size || size_of(&its[3]) != row || size_of(&its[4]) != size)
-        Py_RETURN_FALSE;
-    int is_opened = args[0] == Py_True;
-    return PyBool_FromLong(its[0].bits == 32
-                               ? many_slopes_32(&its[0], &its[1], &its[2], &its[3], &its[4], is_opened)
-                               : many_slopes_64(&its[0], &its[1], &its[2], &its[3], &its[4], is_opened));
+    if (count == 6 && are_gate_slopes(args[0] == Py_True, args[1], args[2], args[3], args[4], args[5]))
+        Py_RETURN_TRUE;
+    return left_to_python(), PyBool_FromLong(0);
 }
 
 /* lstm_cell(gates, opened, c, c_r, after, after_r, seen, seen_r, to): puts the multipliers (rows, 6, n) of the gates, of

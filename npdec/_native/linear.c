@@ -179,7 +179,10 @@ joined(const Form *form, PyObject *func, PyObject *const *args, Py_ssize_t count
         if (!parts_of(tensors[held], &parts[held]))
             break;
     int are_ordinary = held == many && many > 0;
-    if (held == 0 && many > 0 && is_in_reverse(tensors[0])) {
+    int is_reverse = 0;
+    for (Py_ssize_t i = 0; held == 0 && i < many && many <= MOST_GIVEN; i++)
+        is_reverse |= is_in_reverse(tensors[i]);
+    if (is_reverse) {
         PyObject *axis = PyLong_FromLong(dim);
         made = axis == NULL ? NULL : reversed_joined(func, tensors, many, axis);
         Py_XDECREF(axis);

@@ -319,7 +319,11 @@ PyObject *soft_means(PyObject *module, PyObject *const *args, Py_ssize_t count);
 /* reverse.c */
 PyObject *attach_reverse(PyObject *module, PyObject *args);
 
+/* heads.c */
+PyObject *heads_back(PyObject *module, PyObject *const *args, Py_ssize_t count);
+
 /* gates.c */
+PyObject *set_closed(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *gate_slopes(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *lstm_cell(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *gru_cell(PyObject *module, PyObject *const *args, Py_ssize_t count);

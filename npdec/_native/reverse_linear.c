@@ -27,7 +27,8 @@ reversed_layer(PyObject *func, PyObject *const *args, Py_ssize_t count)
         return NULL;
     int has_bias = count == 3 && args[2] != Py_None, rank = x.value_at.rank;
     PyObject *given_to_it[2] = {NULL, Py_None};
-    if (rank >= 2 && is_by_rows(&x.value_at) && (given_to_it[0] = constant(args[1], &x, 2)) != NULL
+    int is_matrix = rank == 2 && x.value_at.strides[1] == 1 && x.value_at.strides[0] >= x.value_at.shape[1];
+    if (rank >= 2 && (is_by_rows(&x.value_at) || is_matrix) && (given_to_it[0] = constant(args[1], &x, 2)) != NULL
         && (!has_bias || (given_to_it[1] = constant(args[2], &x, 1)) != NULL)) {
         PyObject *carrier = call(func, x.on_graph, given_to_it, 2), *low = NULL, *residual = NULL;
         PyObject *value = carrier == NULL ? NULL : PyObject_CallMethodNoArgs(carrier, names.detach);
@@ -46,13 +47,22 @@ reversed_layer(PyObject *func, PyObject *const *args, Py_ssize_t count)
     return made == NULL ? left_to_python() : made;
 }
 
-/* Whether elements that follow each other are of other memory than those of another tensor. */
+/* How many bytes lie from the first element to behind the last one. */
+static Py_ssize_t
+extent_of(const Array *at)
+{
+    Py_ssize_t last = 0;
+    for (int axis = 0; axis < at->rank; axis++)
+        last += (at->shape[axis] - 1) * at->strides[axis];
+    return (last + 1) * (at->bits / 8);
+}
+
+/* Whether elements lie in other memory than those of another tensor. */
 static int
 lies_elsewhere(const Array *at, const Array *of)
 {
     const char *start = of->elements, *here = at->elements;
-    return start != NULL && here != NULL && is_by_rows(of) && is_by_rows(at)
-        && (here + elements_in(at) * (at->bits / 8) <= start || here >= start + elements_in(of) * (of->bits / 8));
+    return start != NULL && here != NULL && (here + extent_of(at) <= start || here >= start + extent_of(of));
 }
 
 /* One of the tensors that a linear function gives, of which the parts are stolen and may be NULL for errors. */
@@ -114,39 +124,55 @@ reversed_each(PyObject *func, PyObject *const *args, int fresh)
     return made;
 }
 
-/* Several tensors under the same labels, joined along an axis. */
+/* A tensor that is joined to others: in reverse mode, or a constant of the dtype of one. */
+static int
+joined_item(PyObject *tensor, const Reversed *like, PyObject **on_graph, PyObject **residual)
+{
+    Reversed x;
+    if (!Py_IS_TYPE(tensor, given.type)) {
+        *on_graph = constant(tensor, like, like->value_at.rank);
+        *residual = Py_XNewRef(*on_graph);
+        return *on_graph != NULL;
+    }
+    if (!reversed_of(tensor, &x))
+        return 0;
+    int fits = x.labels == like->labels && x.value_at.rank == like->value_at.rank
+            && x.value_at.bits == like->value_at.bits;
+    *on_graph = fits ? Py_NewRef(x.on_graph) : NULL;
+    *residual = fits ? Py_NewRef(x.residual) : NULL;
+    let_reversed_go(&x);
+    return fits;
+}
+
+/* Several tensors under the same labels, and constants, joined along an axis. */
 PyObject *
 reversed_joined(PyObject *func, PyObject *const *tensors, Py_ssize_t many, PyObject *axis)
 {
-    Reversed parts[MOST_GIVEN];
+    Reversed like;
     PyObject *lists[2] = {NULL}, *made = NULL;
-    Py_ssize_t held = 0;
-    if (many < 1 || many > MOST_GIVEN)
+    Py_ssize_t first = 0, held = 0;
+    while (first < many && !Py_IS_TYPE(tensors[first], given.type))
+        first++;
+    if (many < 1 || many > MOST_GIVEN || first == many || !reversed_of(tensors[first], &like))
         return NULL;
-    for (; held < many; held++)
-        if (!reversed_of(tensors[held], &parts[held]))
-            break;
-    int are_ordinary = held == many;
-    for (Py_ssize_t i = 1; are_ordinary && i < many; i++)
-        are_ordinary = parts[i].labels == parts[0].labels && parts[i].value_at.rank == parts[0].value_at.rank
-                    && parts[i].value_at.bits == parts[0].value_at.bits;
-    for (int i = 0; are_ordinary && i < 2; i++)
-        are_ordinary = (lists[i] = PyTuple_New(many)) != NULL;
-    if (are_ordinary) {
-        for (Py_ssize_t i = 0; i < many; i++) {
-            PyTuple_SET_ITEM(lists[0], i, Py_NewRef(parts[i].on_graph));
-            PyTuple_SET_ITEM(lists[1], i, Py_NewRef(parts[i].residual));
+    if ((lists[0] = PyTuple_New(many)) != NULL && (lists[1] = PyTuple_New(many)) != NULL)
+        for (; held < many; held++) {
+            PyObject *on_graph, *residual;
+            if (!joined_item(tensors[held], &like, &on_graph, &residual))
+                break;
+            PyTuple_SET_ITEM(lists[0], held, on_graph);
+            PyTuple_SET_ITEM(lists[1], held, residual);
         }
+    if (held == many) {
         PyObject *carrier = call(func, lists[0], &axis, 1), *residual = NULL;
         PyObject *value = carrier == NULL ? NULL : PyObject_CallMethodNoArgs(carrier, names.detach);
         if (value != NULL)
             residual = call(func, lists[1], &axis, 1);
-        made = made_in_reverse(value, residual, NULL, carrier, &parts[0]);
+        made = made_in_reverse(value, residual, NULL, carrier, &like);
     }
     Py_XDECREF(lists[0]);
     Py_XDECREF(lists[1]);
-    while (held > 0)
-        let_reversed_go(&parts[--held]);
+    let_reversed_go(&like);
     return made == NULL ? left_to_python() : made;
 }
 

@@ -14,6 +14,8 @@ typedef struct {
 /* Put the slopes of tensors; 0, without an error, where they do not lie one after the other. Of those at the residual
  * there may be one row. */
 int secants_of(PyObject *x, PyObject *r, PyObject *fx, PyObject *fr, PyObject *to, int flags, Secants *found);
+/* Put the slopes of tanh or of the sigmoid (gates.c); whether they are finite numbers. */
+int are_gate_slopes(int is_opened, PyObject *x, PyObject *r, PyObject *fx, PyObject *fr, PyObject *to);
 PyObject *secants_said(const Secants *found); /* as Python is told */
 
 #endif

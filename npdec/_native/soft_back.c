@@ -4,12 +4,10 @@
 #include "soft.h"
 #include <string.h>
 
-#define LANES 8 /* sums that are added up side by side */
-
 /* One row: `low` and `step` start and move below zero, `c` are the gradients, NULL for the mean of p. All have `width`
  * numbers, a multiple of LANES, of which those behind the row are −inf, 0 and 0. */
 #define ROW(number, bits)                                                                                              \
-    BY_PROCESSOR static void row_##bits(const number *restrict low, const number *restrict step,                       \
+    BY_ANY_PROCESSOR void soft_row_##bits(const number *restrict low, const number *restrict step,                       \
                                         const number *restrict c, number *restrict p, number *restrict made,           \
                                         Py_ssize_t width, const double *times, const double *weights,                  \
                                         Py_ssize_t nodes)                                                              \
@@ -23,8 +21,7 @@
             for (Py_ssize_t j = 0; j < width; j += LANES)                                                              \
                 for (int lane = 0; lane < LANES; lane++)                                                               \
                     sums[lane] += p[j + lane];                                                                         \
-            for (int lane = 0; lane < LANES; lane++)                                                                   \
-                sum += sums[lane];                                                                                     \
+            ADD_UP(sum, sums);                                                                                         \
             number factor = (number)weights[k] / sum;                                                                  \
             if (c == NULL) {                                                                                           \
                 for (Py_ssize_t j = 0; j < width; j++)                                                                 \
@@ -34,8 +31,7 @@
             for (Py_ssize_t j = 0; j < width; j += LANES)                                                              \
                 for (int lane = 0; lane < LANES; lane++)                                                               \
                     dots[lane] += p[j + lane] * c[j + lane];                                                           \
-            for (int lane = 0; lane < LANES; lane++)                                                                   \
-                dot += dots[lane];                                                                                     \
+            ADD_UP(dot, dots);                                                                                         \
             dot /= sum;                                                                                                \
             for (Py_ssize_t j = 0; j < width; j++)                                                                     \
                 made[j] += factor * p[j] * (c[j] - dot);                                                               \
@@ -75,7 +71,7 @@ ROW(double, 64)
                 for (Py_ssize_t j = 0; j < n; j++)                                                                     \
                     c[j] = its[j] - its[place];                                                                        \
             }                                                                                                          \
-            row_##bits(low, step, grad == NULL ? NULL : c, p, made, width, times, weights, nodes);                     \
+            soft_row_##bits(low, step, grad == NULL ? NULL : c, p, made, width, times, weights, nodes);                     \
             memcpy((number *)to->elements + i * n, made, (size_t)n * sizeof *made);                                    \
         }                                                                                                              \
     }

@@ -24,7 +24,7 @@ from npdec._decomposed.reverse_graph import derived_twice
 from npdec._decomposed.size_limits import MANY
 from npdec._decomposed.size_warnings import STEEP
 from npdec._decomposed.tensor import DecomposedTensor, dispatch
-from npdec._impl import _util
+from npdec._impl import _util, slopes_impl
 from npdec._law import ordinary_reverse
 from npdec._law.create_graph import graph_wanted
 from npdec._law.ordinary import is_moderate, is_observed, is_ordinary, of_the_value, pointwise, rows_of
@@ -111,6 +111,7 @@ def _attach() -> None:
     )
     _util.in_memory = calls.tensor_of
     calls.set_kept(KEPT)
+    calls.set_closed(slopes_impl.tanh, slopes_impl.sigmoid)
     own = ordinary_reverse.on_graph_of, link_lazily, ordinary_reverse.finished, torch.empty_like
     calls.attach_reverse(pointwise, *own, derived_twice, settings.current, settings.USUAL)
     calls.attach_torch_function(vars(DecomposedTensor)["__torch_function__"].__func__, _answered)
