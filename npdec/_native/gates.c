@@ -73,7 +73,7 @@ part_64(double d)
         for (Py_ssize_t j = 0; j < n; j++)                                                                             \
             to[j] *= a[j] / 2 + b[j] / 2;                                                                              \
     }                                                                                                                  \
-    static int lstm_##bits(const Array *its, Py_ssize_t rows, Py_ssize_t n, const Py_ssize_t *by)                      \
+    static int lstm_##bits(const Array *its, Py_ssize_t rows, Py_ssize_t n, const Py_ssize_t *by, int is_first)        \
     {                                                                                                                  \
         int is_done = 1;                                                                                               \
         const number *gates = its[0].elements, *opened = its[1].elements;                                              \
@@ -84,19 +84,20 @@ part_64(double d)
             const number *c_r = (number *)its[3].elements + i * by[1], *after = (number *)its[4].elements + i * n;     \
             const number *after_r = (number *)its[5].elements + i * by[2], *seen = (number *)its[6].elements + i * n;  \
             const number *seen_r = (number *)its[7].elements + i * by[2];                                              \
-            number *to = (number *)its[8].elements + i * 6 * n;                                                        \
+            number *all = (number *)its[8].elements + i * 6 * n, *to = is_first ? all + n : all;                       \
+            number *kept = is_first ? all : all + 4 * n, *shown = all + 5 * n; /* of the cell */                       \
             is_done &= slopes_##bits(x, r, fx, fr, to, 2 * n, 1);                                                      \
             is_done &= slopes_##bits(x + 2 * n, r + 2 * n, fx + 2 * n, fr + 2 * n, to + 2 * n, n, 0);                  \
             is_done &= slopes_##bits(x + 3 * n, r + 3 * n, fx + 3 * n, fr + 3 * n, to + 3 * n, n, 1);                  \
-            is_done &= slopes_##bits(after, after_r, seen, seen_r, to + 5 * n, n, 0);                                  \
+            is_done &= slopes_##bits(after, after_r, seen, seen_r, shown, n, 0);                                       \
             beside_##bits(to, fx + 2 * n, fr + 2 * n, n);                                                              \
             beside_##bits(to + n, c, c_r, n);                                                                          \
             beside_##bits(to + 2 * n, fx, fr, n);                                                                      \
             beside_##bits(to + 3 * n, seen, seen_r, n);                                                                \
             for (Py_ssize_t j = 0; j < n; j++)                                                                         \
-                to[4 * n + j] = 1;                                                                                     \
-            beside_##bits(to + 4 * n, fx + n, fr + n, n);                                                              \
-            beside_##bits(to + 5 * n, fx + 3 * n, fr + 3 * n, n);                                                      \
+                kept[j] = 1;                                                                                           \
+            beside_##bits(kept, fx + n, fr + n, n);                                                                    \
+            beside_##bits(shown, fx + 3 * n, fr + 3 * n, n);                                                           \
         }                                                                                                              \
         return is_done;                                                                                                \
     }                                                                                                                  \
@@ -227,7 +228,35 @@ lstm_cell(PyObject *module, PyObject *const *args, Py_ssize_t count)
         || !has_rows(&its[6], rows, n, NULL) || size_of(&its[7]) != size_of(&its[5])
         || !has_rows(&its[8], rows, 6 * n, NULL))
         Py_RETURN_FALSE;
-    return PyBool_FromLong(its[0].bits == 32 ? lstm_32(its, rows, n, by) : lstm_64(its, rows, n, by));
+    return PyBool_FromLong(its[0].bits == 32 ? lstm_32(its, rows, n, by, 0) : lstm_64(its, rows, n, by, 0));
+}
+
+/* lstm_steps(rows, gates, opened, before, after, seen, to): the same of many steps (T, rows and those of residuals, n),
+ * where the multiplier of the cell before is the first of six. */
+PyObject *
+lstm_steps(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    Array its[6], here[9];
+    if (count != 7 || !arrays_of(args + 1, 6, 0, its) || its[2].rank != 3)
+        return left_to_python(), PyBool_FromLong(0);
+    Py_ssize_t rows = PyLong_AsSsize_t(args[0]), steps = its[2].shape[0], all = its[2].shape[1], n = its[2].shape[2];
+    if (rows < 1 || (all != rows + 1 && all != 2 * rows) || size_of(&its[0]) != steps * all * 4 * n
+        || size_of(&its[1]) != steps * all * 4 * n || size_of(&its[3]) != steps * all * n
+        || size_of(&its[4]) != steps * all * n || size_of(&its[5]) != steps * rows * 6 * n)
+        return left_to_python(), PyBool_FromLong(0);
+    int is_done = 1, size = its[0].bits / 8;
+    Py_ssize_t low = all == 2 * rows ? n : 0, by[3] = {all > rows + 1, low, low};
+    for (Py_ssize_t t = 0; t < steps; t++) {
+        for (int i = 0; i < 2; i++)
+            here[i].elements = (char *)its[i].elements + t * all * 4 * n * size;
+        for (int i = 0; i < 3; i++) { /* those at the values, and behind them those at the residuals */
+            here[2 + 2 * i].elements = (char *)its[2 + i].elements + t * all * n * size;
+            here[3 + 2 * i].elements = (char *)here[2 + 2 * i].elements + rows * n * size;
+        }
+        here[8].elements = (char *)its[5].elements + t * rows * 6 * n * size;
+        is_done &= size == 4 ? lstm_32(here, rows, n, by, 1) : lstm_64(here, rows, n, by, 1);
+    }
+    return PyBool_FromLong(is_done);
 }
 
 /* gru_cell(sums, opened, own, last, last_r, bent, bent_r, h, h_r, to): the multipliers (rows, 5, n) of reset, update and

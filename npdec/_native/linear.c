@@ -57,8 +57,12 @@ PyObject *
 contiguous(const Form *form, PyObject *func, PyObject *const *args, Py_ssize_t count)
 {
     Parts x;
-    if (count != 1 || !parts_of(args[0], &x))
+    Array at;
+    if (count != 1)
         return NULL;
+    if (!parts_of(args[0], &x))
+        return is_in_reverse(args[0]) && look_at_any(args[0], &at) && !is_by_rows(&at) ? reversed_each(func, args, 1)
+                                                                                       : left_to_python();
     int is_so = is_by_rows(&x.value_at) && is_by_rows(&x.residual_at) && is_by_rows(&x.components_at);
     let_parts_go(&x);
     return is_so ? Py_NewRef(args[0]) : NULL;

@@ -322,9 +322,11 @@ PyObject *attach_reverse(PyObject *module, PyObject *args);
 /* heads.c */
 PyObject *heads_back(PyObject *module, PyObject *const *args, Py_ssize_t count);
 
-/* gates.c */
+/* forms.c, reverse.c, gates.c */
+PyObject *answer(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *set_closed(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *gate_slopes(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *lstm_steps(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *lstm_cell(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *gru_cell(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *lstm_cell_back(PyObject *module, PyObject *const *args, Py_ssize_t count);

@@ -144,6 +144,36 @@ joined_item(PyObject *tensor, const Reversed *like, PyObject **on_graph, PyObjec
     return fits;
 }
 
+/* The tensors of a tuple, which is stolen: on axes before one, on which all are of equal rows, one of these. */
+static PyObject *
+rows_before(PyObject *tensors, PyObject *axis)
+{
+    Array at;
+    long lead = PyLong_AsLong(axis), kept = 0;
+    Py_ssize_t many = PyTuple_GET_SIZE(tensors);
+    for (Py_ssize_t i = 0; i < many; i++) {
+        if (!look_at_any(PyTuple_GET_ITEM(tensors, i), &at))
+            return tensors;
+        lead = i == 0 && lead < 0 ? lead + at.rank : lead;
+        for (kept = 0; kept < lead && kept < at.rank && (at.strides[kept] == 0 || at.shape[kept] == 1);)
+            kept++;
+        lead = kept;
+    }
+    PyObject *number = lead > 0 ? PyLong_FromLong(lead) : NULL, *rows = number == NULL ? NULL : PyTuple_New(many);
+    for (Py_ssize_t i = 0; rows != NULL && i < many; i++) {
+        PyObject *row = PyObject_CallFunctionObjArgs(given.narrowed, PyTuple_GET_ITEM(tensors, i), number, NULL);
+        if (row == NULL)
+            Py_CLEAR(rows);
+        else
+            PyTuple_SET_ITEM(rows, i, row);
+    }
+    Py_XDECREF(number);
+    if (rows == NULL && !PyErr_Occurred())
+        return tensors;
+    Py_DECREF(tensors);
+    return rows;
+}
+
 /* Several tensors under the same labels, and constants, joined along an axis. */
 PyObject *
 reversed_joined(PyObject *func, PyObject *const *tensors, Py_ssize_t many, PyObject *axis)
@@ -164,16 +194,43 @@ reversed_joined(PyObject *func, PyObject *const *tensors, Py_ssize_t many, PyObj
             PyTuple_SET_ITEM(lists[1], held, residual);
         }
     if (held == many) {
+        Array at;
         PyObject *carrier = call(func, lists[0], &axis, 1), *residual = NULL;
         PyObject *value = carrier == NULL ? NULL : PyObject_CallMethodNoArgs(carrier, names.detach);
-        if (value != NULL)
-            residual = call(func, lists[1], &axis, 1);
+        if (value != NULL && (lists[1] = rows_before(lists[1], axis)) != NULL && look_at_any(value, &at))
+            residual = widened(call(func, lists[1], &axis, 1), &at);
         made = made_in_reverse(value, residual, NULL, carrier, &like);
     }
     Py_XDECREF(lists[0]);
     Py_XDECREF(lists[1]);
     let_reversed_go(&like);
     return made == NULL ? left_to_python() : made;
+}
+
+/* The residual in the shape of a value, of examples that are equal still one. */
+static PyObject *
+reshaped(const Reversed *x, const Array *value)
+{
+    int is_kept = x->residual_at.rank > 1 && value->rank > 1 && x->residual_at.strides[0] == 0
+               && x->residual_at.shape[0] == value->shape[0];
+    PyObject *row = is_kept ? row_of(x, 1) : Py_NewRef(x->residual), *made = NULL, *wide = NULL;
+    PyObject *shape = shape_of(value), *part = shape == NULL ? NULL : Py_NewRef(shape);
+    if (is_kept && part != NULL) {
+        PyObject *one = PyLong_FromLong(1), *rest = PyTuple_GetSlice(shape, 1, value->rank);
+        PyObject *first = one == NULL ? NULL : PyTuple_Pack(1, one);
+        Py_SETREF(part, first == NULL || rest == NULL ? NULL : PySequence_Concat(first, rest));
+        Py_XDECREF(one);
+        Py_XDECREF(first);
+        Py_XDECREF(rest);
+    }
+    if (row != NULL && part != NULL)
+        made = PyObject_CallMethodOneArg(row, names.reshape, part);
+    wide = made == NULL || !is_kept ? Py_XNewRef(made) : PyObject_CallMethodOneArg(made, names.expand, shape);
+    Py_XDECREF(made);
+    Py_XDECREF(part);
+    Py_XDECREF(shape);
+    Py_XDECREF(row);
+    return wide;
 }
 
 /* What a linear function of one gives: several at once where torch gives several. */
@@ -193,13 +250,10 @@ reversed_of_one(const Form *form, PyObject *func, PyObject *const *args, Py_ssiz
     int is_new = is_single && form->kind == REDUCED, are_several = carrier != NULL && PyTuple_CheckExact(carrier);
     if (is_single || (are_several && is_strided))
         value = is_new ? PyObject_CallMethodNoArgs(carrier, names.detach) : call(func, x.value, rest, count - 1);
-    if (value != NULL && (!is_equal || is_strided))
+    if (value != NULL && is_equal && is_single && (!is_strided || (form->all_traits & RESHAPE)))
+        residual = reshaped(&x, &at);
+    else if (value != NULL)
         residual = call(func, x.residual, rest, count - 1);
-    else if (value != NULL) {
-        PyObject *shape = shape_of(&at);
-        residual = shape == NULL ? NULL : PyObject_CallMethodOneArg(x.residual, names.reshape, shape);
-        Py_XDECREF(shape);
-    }
     if (value == x.value) /* as it is */
         Py_CLEAR(value);
     made = are_several ? linked_each(value, residual, carrier, &x) : linked(value, residual, carrier, &x, is_new);

@@ -5,7 +5,7 @@
 #include <math.h>
 
 #define MODERATE 16       /* how many times larger a constant may be than what it is added to */
-#define FEW (1 << 14)     /* elements, of which products are sooner computed for the graph than a node made in Python */
+#define FEW (1 << 18)     /* elements, of which products are sooner computed for the graph than a node made in Python */
 #define LARGEST (1 << 18) /* the same of multiplications of matrices */
 
 /* What stands beside: a tensor in reverse mode, a number, or a constant tensor without a graph, which is held. */

@@ -1,5 +1,5 @@
-"""Attention of ordinary tensors in reverse mode by the shortest way: one node of the graph, whose gradients are those of
-`npdec._rules.attention_reverse`. The general way is `npdec._rules.attention`."""
+"""Attention of ordinary tensors in reverse mode by the shortest way: one node of the graph, whose gradients are those
+of `npdec._rules.attention_reverse`. The general way is `npdec._rules.attention`."""
 
 from __future__ import annotations
 

@@ -82,8 +82,10 @@ class Heads:
         ]
         first, second = _periodic(r[0]), _periodic(r[1])
         if 1 != first.shape[0] != second.shape[0] != 1:
-            first, second = [t if len(t) == count else _periodic(of.expand(*self.lead, *of.shape[-2:]), True)
-                             for t, of in ((first, r[0]), (second, r[1]))]
+            first, second = [
+                t if len(t) == count else _periodic(of.expand(*self.lead, *of.shape[-2:]), True)
+                for t, of in ((first, r[0]), (second, r[1]))
+            ]
         low, rules = torch.matmul(first, second.mT), _rules(self.wanted, grad.dtype)
         masks = None if mask is None else self._masks(mask)
         pieces: list[list[torch.Tensor]] = []

@@ -30,6 +30,7 @@ from npdec._law.overrides_scope import Watcher, scope
 from npdec._law.overrides_scope import current as watched
 from npdec._law.reverse_writes import written_in_reverse
 from npdec._law.vjp_calls import answer, has_many_components
+from npdec._native import calls
 from npdec._rules import autograd_function, choosing, collectives, graph_on_demand, inplace, table
 from npdec._rules.argument_names import following, in_their_places, out_of_place
 from npdec._torch.tracing import bound_by, constant_when_traced, name_of, registrations, tracing
@@ -157,6 +158,10 @@ def answer_ordinary(func: Function, args: Sequence[Any], options: dict[str, Any]
             return NotImplemented
     if is_observed() and not (short is of_the_value and watched.get() is None):  # which nobody else wants to know of
         return NotImplemented
+    if calls is not None and not options:
+        found = calls.answer(short, func, args)
+        if found is not None:
+            return found
     return short(func, args, options) if options else short(func, args)
 
 
