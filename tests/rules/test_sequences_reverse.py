@@ -161,6 +161,22 @@ def test_sums_beside_views(dtype: torch.dtype) -> None:
     check(f, torch.randn(4, 3, 6, dtype=dtype))
 
 
+@pytest.mark.parametrize("dtype", NEAR, ids=str)
+@pytest.mark.parametrize("operands", [3, 4, 5])
+def test_einsum_of_several(dtype: torch.dtype, operands: int) -> None:
+    """Operands that all move, and one that is constant; axes of which the baseline has equal rows."""
+    torch.manual_seed(operands)
+    project, constant = frozen(torch.nn.Linear(4, 4), dtype), torch.randn(4, 2, dtype=dtype)
+
+    def f(x: torch.Tensor) -> torch.Tensor:
+        parts = [project(x), x, torch.tanh(x), 1 + x, x.flip(1)][:operands]
+        alone = torch.einsum(",".join(["btd"] * operands) + "->bt", *parts)
+        pairs = torch.einsum("btd, bsd, de, bs -> bte", parts[0], parts[1], constant, alone)
+        return pairs[:, 1].sum()
+
+    check(f, torch.randn(3, 5, 4, dtype=dtype))
+
+
 @pytest.mark.skipif(calls is None, reason="the module in C is not built")
 @pytest.mark.parametrize("is_opened", [True, False])
 def test_slopes_of_gates(is_opened: bool) -> None:
