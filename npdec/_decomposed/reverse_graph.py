@@ -15,7 +15,7 @@ from npdec._torch.tracing import tracing
 
 __all__ = [
     "carried", "derived_twice", "freed", "graft", "guarded", "uses_vjp", "no_graph", "overwritten", "by_vjp",
-    "read_only", "scaled", "several_by_vjp", "stand_in", "with_vjp",
+    "read_only", "scaled", "several_by_vjp", "several_with_vjp", "stand_in", "with_vjp",
 ]  # fmt: skip
 
 
@@ -218,6 +218,17 @@ def several_by_vjp(
     that have none, and what is `held`, to a sequence of those of the arguments."""
     made = [torch.sub(value.detach(), base.detach()).unsqueeze_(0) for value, base in zip(values, bases, strict=True)]
     return tuple(_apply(_SeveralByVJP, made, vjp, held, *components))
+
+
+def several_with_vjp(
+    values: Sequence[torch.Tensor],
+    carriers: Sequence[torch.Tensor],
+    vjp: Callable[..., Any],
+    held: Sequence[torch.Tensor] = (),
+) -> Sequence[torch.Tensor]:
+    """Several new values on the graph of those of arguments, by what takes the sequence of their gradients, None for
+    those that have none, and what is `held`."""
+    return tuple(_apply(_SeveralByVJP, list(values), vjp, held, *carriers))
 
 
 def scaled(multiplier: torch.Tensor) -> Callable[[torch.Tensor], torch.Tensor]:

@@ -13,7 +13,7 @@ import torch
 
 from npdec._decomposed.aliasing import link
 from npdec._decomposed.axes import narrowed, row_by_row
-from npdec._decomposed.reverse_graph import by_vjp, stand_in, uses_vjp, with_vjp
+from npdec._decomposed.reverse_graph import stand_in, uses_vjp, with_vjp
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._law import secant_at_once
 from npdec._law.ordinary_slopes import ordinary_slope
@@ -101,10 +101,11 @@ def layer(func: Function, x: DecomposedTensor, weight: torch.Tensor, bias: torch
         return NotImplemented
     weight, bias = weight.detach(), None if bias is None else bias.detach()
     row = narrowed(x.residual, x.value.ndim - 1)
-    if not x.value.is_contiguous():  # of which torch derives each of a batch of products
+    if x.value.ndim > 2 and not x.value.is_contiguous():  # of which torch derives each of a batch of products
         value = func(x.value, weight, bias)
         residual = func(row, weight, bias).expand(value.shape)
-        return made_of(value, residual, by_vjp(value, residual, x.components, torch.matmul, held=(weight,)), x)
+        carrier = with_vjp(value, on_graph_of(x), torch.matmul, (weight,))
+        return on_graph(carrier.detach(), residual, carrier, x)
     carrier = func(on_graph_of(x), weight, bias)
     return on_graph(carrier.detach(), func(row, weight, bias).expand(carrier.shape), carrier, x)
 

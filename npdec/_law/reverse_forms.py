@@ -18,7 +18,7 @@ from npdec._decomposed.size_warnings import has_finite_sum
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._impl._storage import shares_memory
 from npdec._law.ordinary import Form
-from npdec._law.ordinary_reverse import is_ordinary, made_of, on_graph, on_graph_of
+from npdec._law.ordinary_reverse import is_ordinary, on_graph, on_graph_of
 
 __all__ = [
     "Single", "affine", "affine_in_first", "all_but", "also", "before", "constant", "einsum_in_reverse", "filled",
@@ -181,7 +181,11 @@ def filled(func: Function, args: Sequence[Any], options: dict[str, Any] | None =
     value = func(x.value, mask, number)
     if value.shape != x.value.shape:
         return NotImplemented
-    return made_of(value, func(materialised_residual(x), mask, number), func(x.components, mask, 0), x)
+    axes, shape = value.ndim, (1,) * (value.ndim - mask.ndim) + tuple(mask.shape)
+    leading = next((axis for axis in range(axes) if shape[axis] != 1), axes)
+    residual = row_by_row(lambda row: func(row, mask.reshape(shape[axes - row.ndim :]), number), x.residual, leading)
+    carrier = func(on_graph_of(x), mask, 0)
+    return on_graph_with(x, value, residual, carrier)
 
 
 def taken(func: Function, args: Sequence[Any], options: dict[str, Any] | None = None) -> Any:

@@ -57,8 +57,12 @@ PyObject *
 contiguous(const Form *form, PyObject *func, PyObject *const *args, Py_ssize_t count)
 {
     Parts x;
-    if (count != 1 || !parts_of(args[0], &x))
+    Array at;
+    if (count != 1)
         return NULL;
+    if (!parts_of(args[0], &x))
+        return is_in_reverse(args[0]) && look_at_any(args[0], &at) && !is_by_rows(&at) ? reversed_each(func, args, 1)
+                                                                                       : left_to_python();
     int is_so = is_by_rows(&x.value_at) && is_by_rows(&x.residual_at) && is_by_rows(&x.components_at);
     let_parts_go(&x);
     return is_so ? Py_NewRef(args[0]) : NULL;
@@ -179,7 +183,10 @@ joined(const Form *form, PyObject *func, PyObject *const *args, Py_ssize_t count
         if (!parts_of(tensors[held], &parts[held]))
             break;
     int are_ordinary = held == many && many > 0;
-    if (held == 0 && many > 0 && is_in_reverse(tensors[0])) {
+    int is_reverse = 0;
+    for (Py_ssize_t i = 0; held == 0 && i < many && many <= MOST_GIVEN; i++)
+        is_reverse |= is_in_reverse(tensors[i]);
+    if (is_reverse) {
         PyObject *axis = PyLong_FromLong(dim);
         made = axis == NULL ? NULL : reversed_joined(func, tensors, many, axis);
         Py_XDECREF(axis);

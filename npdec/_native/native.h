@@ -7,7 +7,7 @@
 #include <stddef.h>
 
 /* Counts the changes of what `attach_...` take, as `npdec/_native/__init__.py` does. */
-#define INTERFACE 14
+#define INTERFACE 16
 
 /* The dtypes that a Python number holds. */
 enum kind { BOOL, INT8, INT16, INT32, INT64, UINT8, UINT16, UINT32, UINT64, FLOAT16, FLOAT32, FLOAT64, COMPLEX64,
@@ -328,6 +328,18 @@ PyObject *attach_reverse(PyObject *module, PyObject *args);
 /* reverse_slopes.c */
 PyObject *slope_at_once(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *attach_slopes(PyObject *module, PyObject *args);
+/* heads.c */
+PyObject *heads_back(PyObject *module, PyObject *const *args, Py_ssize_t count);
+
+/* forms.c, reverse.c, gates.c */
+PyObject *answer(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *set_closed(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *gate_slopes(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *lstm_steps(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *lstm_cell(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *gru_cell(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *lstm_cell_back(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *gru_cell_back(PyObject *module, PyObject *const *args, Py_ssize_t count);
 
 /* normal.c */
 PyObject *leading_shares(PyObject *module, PyObject *const *args, Py_ssize_t count);

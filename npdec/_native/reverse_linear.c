@@ -27,7 +27,8 @@ reversed_layer(PyObject *func, PyObject *const *args, Py_ssize_t count)
         return NULL;
     int has_bias = count == 3 && args[2] != Py_None, rank = x.value_at.rank;
     PyObject *given_to_it[2] = {NULL, Py_None};
-    if (rank >= 2 && is_by_rows(&x.value_at) && (given_to_it[0] = constant(args[1], &x, 2)) != NULL
+    int is_matrix = rank == 2 && x.value_at.strides[1] == 1 && x.value_at.strides[0] >= x.value_at.shape[1];
+    if (rank >= 2 && (is_by_rows(&x.value_at) || is_matrix) && (given_to_it[0] = constant(args[1], &x, 2)) != NULL
         && (!has_bias || (given_to_it[1] = constant(args[2], &x, 1)) != NULL)) {
         PyObject *carrier = call(func, x.on_graph, given_to_it, 2), *low = NULL, *residual = NULL;
         PyObject *value = carrier == NULL ? NULL : PyObject_CallMethodNoArgs(carrier, names.detach);
@@ -46,13 +47,22 @@ reversed_layer(PyObject *func, PyObject *const *args, Py_ssize_t count)
     return made == NULL ? left_to_python() : made;
 }
 
-/* Whether elements that follow each other are of other memory than those of another tensor. */
+/* How many bytes lie from the first element to behind the last one. */
+static Py_ssize_t
+extent_of(const Array *at)
+{
+    Py_ssize_t last = 0;
+    for (int axis = 0; axis < at->rank; axis++)
+        last += (at->shape[axis] - 1) * at->strides[axis];
+    return (last + 1) * (at->bits / 8);
+}
+
+/* Whether elements lie in other memory than those of another tensor. */
 static int
 lies_elsewhere(const Array *at, const Array *of)
 {
     const char *start = of->elements, *here = at->elements;
-    return start != NULL && here != NULL && is_by_rows(of) && is_by_rows(at)
-        && (here + elements_in(at) * (at->bits / 8) <= start || here >= start + elements_in(of) * (of->bits / 8));
+    return start != NULL && here != NULL && (here + extent_of(at) <= start || here >= start + extent_of(of));
 }
 
 /* One of the tensors that a linear function gives, of which the parts are stolen and may be NULL for errors. */
@@ -114,40 +124,113 @@ reversed_each(PyObject *func, PyObject *const *args, int fresh)
     return made;
 }
 
-/* Several tensors under the same labels, joined along an axis. */
+/* A tensor that is joined to others: in reverse mode, or a constant of the dtype of one. */
+static int
+joined_item(PyObject *tensor, const Reversed *like, PyObject **on_graph, PyObject **residual)
+{
+    Reversed x;
+    if (!Py_IS_TYPE(tensor, given.type)) {
+        *on_graph = constant(tensor, like, like->value_at.rank);
+        *residual = Py_XNewRef(*on_graph);
+        return *on_graph != NULL;
+    }
+    if (!reversed_of(tensor, &x))
+        return 0;
+    int fits = x.labels == like->labels && x.value_at.rank == like->value_at.rank
+            && x.value_at.bits == like->value_at.bits;
+    *on_graph = fits ? Py_NewRef(x.on_graph) : NULL;
+    *residual = fits ? Py_NewRef(x.residual) : NULL;
+    let_reversed_go(&x);
+    return fits;
+}
+
+/* The tensors of a tuple, which is stolen: on axes before one, on which all are of equal rows, one of these. */
+static PyObject *
+rows_before(PyObject *tensors, PyObject *axis)
+{
+    Array at;
+    long lead = PyLong_AsLong(axis), kept = 0;
+    Py_ssize_t many = PyTuple_GET_SIZE(tensors);
+    for (Py_ssize_t i = 0; i < many; i++) {
+        if (!look_at_any(PyTuple_GET_ITEM(tensors, i), &at))
+            return tensors;
+        lead = i == 0 && lead < 0 ? lead + at.rank : lead;
+        for (kept = 0; kept < lead && kept < at.rank && (at.strides[kept] == 0 || at.shape[kept] == 1);)
+            kept++;
+        lead = kept;
+    }
+    PyObject *number = lead > 0 ? PyLong_FromLong(lead) : NULL, *rows = number == NULL ? NULL : PyTuple_New(many);
+    for (Py_ssize_t i = 0; rows != NULL && i < many; i++) {
+        PyObject *row = PyObject_CallFunctionObjArgs(given.narrowed, PyTuple_GET_ITEM(tensors, i), number, NULL);
+        if (row == NULL)
+            Py_CLEAR(rows);
+        else
+            PyTuple_SET_ITEM(rows, i, row);
+    }
+    Py_XDECREF(number);
+    if (rows == NULL && !PyErr_Occurred())
+        return tensors;
+    Py_DECREF(tensors);
+    return rows;
+}
+
+/* Several tensors under the same labels, and constants, joined along an axis. */
 PyObject *
 reversed_joined(PyObject *func, PyObject *const *tensors, Py_ssize_t many, PyObject *axis)
 {
-    Reversed parts[MOST_GIVEN];
+    Reversed like;
     PyObject *lists[2] = {NULL}, *made = NULL;
-    Py_ssize_t held = 0;
-    if (many < 1 || many > MOST_GIVEN)
+    Py_ssize_t first = 0, held = 0;
+    while (first < many && !Py_IS_TYPE(tensors[first], given.type))
+        first++;
+    if (many < 1 || many > MOST_GIVEN || first == many || !reversed_of(tensors[first], &like))
         return NULL;
-    for (; held < many; held++)
-        if (!reversed_of(tensors[held], &parts[held]))
-            break;
-    int are_ordinary = held == many;
-    for (Py_ssize_t i = 1; are_ordinary && i < many; i++)
-        are_ordinary = parts[i].labels == parts[0].labels && parts[i].value_at.rank == parts[0].value_at.rank
-                    && parts[i].value_at.bits == parts[0].value_at.bits;
-    for (int i = 0; are_ordinary && i < 2; i++)
-        are_ordinary = (lists[i] = PyTuple_New(many)) != NULL;
-    if (are_ordinary) {
-        for (Py_ssize_t i = 0; i < many; i++) {
-            PyTuple_SET_ITEM(lists[0], i, Py_NewRef(parts[i].on_graph));
-            PyTuple_SET_ITEM(lists[1], i, Py_NewRef(parts[i].residual));
+    if ((lists[0] = PyTuple_New(many)) != NULL && (lists[1] = PyTuple_New(many)) != NULL)
+        for (; held < many; held++) {
+            PyObject *on_graph, *residual;
+            if (!joined_item(tensors[held], &like, &on_graph, &residual))
+                break;
+            PyTuple_SET_ITEM(lists[0], held, on_graph);
+            PyTuple_SET_ITEM(lists[1], held, residual);
         }
+    if (held == many) {
+        Array at;
         PyObject *carrier = call(func, lists[0], &axis, 1), *residual = NULL;
         PyObject *value = carrier == NULL ? NULL : PyObject_CallMethodNoArgs(carrier, names.detach);
-        if (value != NULL)
-            residual = call(func, lists[1], &axis, 1);
-        made = made_in_reverse(value, residual, NULL, carrier, &parts[0]);
+        if (value != NULL && (lists[1] = rows_before(lists[1], axis)) != NULL && look_at_any(value, &at))
+            residual = widened(call(func, lists[1], &axis, 1), &at);
+        made = made_in_reverse(value, residual, NULL, carrier, &like);
     }
     Py_XDECREF(lists[0]);
     Py_XDECREF(lists[1]);
-    while (held > 0)
-        let_reversed_go(&parts[--held]);
+    let_reversed_go(&like);
     return made == NULL ? left_to_python() : made;
+}
+
+/* The residual in the shape of a value, of examples that are equal still one. */
+static PyObject *
+reshaped(const Reversed *x, const Array *value)
+{
+    int is_kept = x->residual_at.rank > 1 && value->rank > 1 && x->residual_at.strides[0] == 0
+               && x->residual_at.shape[0] == value->shape[0];
+    PyObject *row = is_kept ? row_of(x, 1) : Py_NewRef(x->residual), *made = NULL, *wide = NULL;
+    PyObject *shape = shape_of(value), *part = shape == NULL ? NULL : Py_NewRef(shape);
+    if (is_kept && part != NULL) {
+        PyObject *one = PyLong_FromLong(1), *rest = PyTuple_GetSlice(shape, 1, value->rank);
+        PyObject *first = one == NULL ? NULL : PyTuple_Pack(1, one);
+        Py_SETREF(part, first == NULL || rest == NULL ? NULL : PySequence_Concat(first, rest));
+        Py_XDECREF(one);
+        Py_XDECREF(first);
+        Py_XDECREF(rest);
+    }
+    if (row != NULL && part != NULL)
+        made = PyObject_CallMethodOneArg(row, names.reshape, part);
+    wide = made == NULL || !is_kept ? Py_XNewRef(made) : PyObject_CallMethodOneArg(made, names.expand, shape);
+    Py_XDECREF(made);
+    Py_XDECREF(part);
+    Py_XDECREF(shape);
+    Py_XDECREF(row);
+    return wide;
 }
 
 /* What a linear function of one gives: several at once where torch gives several. */
@@ -167,13 +250,10 @@ reversed_of_one(const Form *form, PyObject *func, PyObject *const *args, Py_ssiz
     int is_new = is_single && form->kind == REDUCED, are_several = carrier != NULL && PyTuple_CheckExact(carrier);
     if (is_single || (are_several && is_strided))
         value = is_new ? PyObject_CallMethodNoArgs(carrier, names.detach) : call(func, x.value, rest, count - 1);
-    if (value != NULL && (!is_equal || is_strided))
+    if (value != NULL && is_equal && is_single && (!is_strided || (form->all_traits & RESHAPE)))
+        residual = reshaped(&x, &at);
+    else if (value != NULL)
         residual = call(func, x.residual, rest, count - 1);
-    else if (value != NULL) {
-        PyObject *shape = shape_of(&at);
-        residual = shape == NULL ? NULL : PyObject_CallMethodOneArg(x.residual, names.reshape, shape);
-        Py_XDECREF(shape);
-    }
     if (value == x.value) /* as it is */
         Py_CLEAR(value);
     made = are_several ? linked_each(value, residual, carrier, &x) : linked(value, residual, carrier, &x, is_new);

@@ -5,7 +5,7 @@
 #include <math.h>
 
 #define MODERATE 16       /* how many times larger a constant may be than what it is added to */
-#define FEW (1 << 14)     /* elements, of which products are sooner computed for the graph than a node made in Python */
+#define FEW (1 << 18)     /* elements, of which products are sooner computed for the graph than a node made in Python */
 #define LARGEST (1 << 18) /* the same of multiplications of matrices */
 
 /* What stands beside: a tensor in reverse mode, a number, or a constant tensor without a graph, which is held. */
@@ -135,16 +135,74 @@ linearly(PyObject *func, Pair *pair, int looks)
     return finished(func, value, carrier, pair, pair->at.rank);
 }
 
+/* What is said of elements: the largest magnitude, and a sum that is zero where all are finite numbers. */
+typedef struct {
+    double most, total;
+} Looked;
+
+#define ASIDE 4 /* elements that are looked at side by side */
+#define LOOK(number)                                                                                                   \
+    do {                                                                                                               \
+        const number *its = (const number *)at->elements + place;                                                      \
+        double most[ASIDE] = {0}, total[ASIDE] = {0};                                                                  \
+        Py_ssize_t i = 0;                                                                                              \
+        for (; i + ASIDE <= length; i += ASIDE)                                                                        \
+            for (int lane = 0; lane < ASIDE; lane++) {                                                                 \
+                double size = fabs((double)its[(i + lane) * stride]);                                                  \
+                total[lane] += 0 * size;                                                                               \
+                most[lane] = size > most[lane] ? size : most[lane];                                                    \
+            }                                                                                                          \
+        for (; i < length; i++) {                                                                                      \
+            total[0] += 0 * fabs((double)its[i * stride]);                                                             \
+            most[0] = fmax(most[0], fabs((double)its[i * stride]));                                                    \
+        }                                                                                                              \
+        for (int lane = 0; lane < ASIDE; lane++) {                                                                     \
+            looked->total += total[lane];                                                                              \
+            looked->most = fmax(looked->most, most[lane]);                                                             \
+        }                                                                                                              \
+    } while (0)
+
+static void
+look_at_row(const Array *at, Py_ssize_t place, Py_ssize_t length, Py_ssize_t stride, Looked *looked)
+{
+    if (at->bits == 32)
+        LOOK(float);
+    else
+        LOOK(double);
+}
+
+/* From the element at a place on, along the axes from one on; of those that are one in memory, once. */
+static void
+look_along(const Array *at, int axis, Py_ssize_t place, Looked *looked)
+{
+    Py_ssize_t length = axis < at->rank ? at->shape[axis] : 1, stride = axis < at->rank ? at->strides[axis] : 0;
+    length = stride == 0 && length > 1 ? 1 : length;
+    if (axis >= at->rank - 1)
+        look_at_row(at, place, length, stride, looked);
+    else
+        for (Py_ssize_t i = 0; i < length; i++)
+            look_along(at, axis + 1, place + i * stride, looked);
+}
+
+static int
+looked_at(const Array *at, Looked *looked)
+{
+    *looked = (Looked){0, 0};
+    if (!is_on_host(at) || at->code != OF_FLOAT || (at->bits != 32 && at->bits != 64))
+        return 0;
+    if (is_by_rows(at))
+        look_at_row(at, 0, elements_in(at), 1, looked);
+    else
+        look_along(at, 0, 0, looked);
+    return 1;
+}
+
 /* The largest magnitude of elements on the host; NaN of others. */
 static double
 largest_of(const Array *at)
 {
-    double most = 0;
-    if (!is_on_host(at) || !is_by_rows(at))
-        return NAN;
-    for (Py_ssize_t i = 0, size = elements_in(at); i < size; i++)
-        most = fmax(most, fabs(at->bits == 32 ? ((float *)at->elements)[i] : ((double *)at->elements)[i]));
-    return most;
+    Looked looked;
+    return looked_at(at, &looked) && looked.total == 0 ? looked.most : NAN;
 }
 
 /* Whether a sum has no larger rounding errors than what is decomposed, whose contributions may be made of the sum then:
@@ -177,12 +235,26 @@ reversed_added(PyObject *func, PyObject *const *args, Py_ssize_t count)
 int
 is_finite(const Array *at)
 {
-    if (!is_on_host(at) || !is_by_rows(at))
-        return 0;
-    double total = 0; /* NaN as soon as there is an infinity or NaN: without a branch */
-    for (Py_ssize_t i = 0, size = elements_in(at); i < size; i++)
-        total += 0 * (at->bits == 32 ? ((float *)at->elements)[i] : ((double *)at->elements)[i]);
-    return total == 0;
+    Looked looked;
+    return looked_at(at, &looked) && looked.total == 0;
+}
+
+/* The same by torch, of what does not lie by rows. */
+static PyObject *
+middle_by_torch(PyObject *value, PyObject *row)
+{
+    Array at;
+    PyObject *half = PyFloat_FromDouble(0.5), *made = NULL;
+    PyObject *first = half == NULL ? NULL : PyNumber_Multiply(value, half);
+    PyObject *second = first == NULL ? NULL : PyNumber_Multiply(row, half);
+    if (second != NULL)
+        made = PyNumber_Add(first, second);
+    if (made != NULL && !(look_at_any(made, &at) && is_finite(&at)))
+        Py_CLEAR(made);
+    Py_XDECREF(half);
+    Py_XDECREF(first);
+    Py_XDECREF(second);
+    return made;
 }
 
 /* How many elements of a residual there are for the first of the value, and again and again for the others; 0 where the
@@ -223,7 +295,9 @@ middle_of(const Reversed *x)
             for (Py_ssize_t j = 0; j < lows; j++)
                 ((double *)at.elements)[i + j] = ((double *)x->value_at.elements)[i + j] / 2
                                                + ((double *)low.elements)[j] / 2;
-    if (made != NULL && (lows == 0 || !is_finite(&at)))
+    if (made != NULL && lows == 0)
+        Py_SETREF(made, middle_by_torch(x->value, row));
+    else if (made != NULL && !is_finite(&at))
         Py_CLEAR(made);
     Py_XDECREF(row);
     return made;

@@ -5,6 +5,7 @@
 
 static struct {
     PyObject *finished, *least_in_doubles, *doubles;
+    PyObject *tanh, *sigmoid; /* closed forms of slopes */
 } told;
 
 enum { IN_PIECES = 1 << 23, COARSE_FUNCTION = 1 << 24, POWER = 1 << 25 };
@@ -41,8 +42,13 @@ static PyObject *
 closed_slope(PyObject *closed, PyObject *value, PyObject *row, PyObject *fx, PyObject *low, double least)
 {
     Array at;
-    PyObject *step = PyNumber_Subtract(value, row);
-    PyObject *slope = step == NULL ? NULL : PyObject_CallFunctionObjArgs(closed, step, fx, low, NULL);
+    PyObject *step = NULL, *slope = NULL;
+    if (closed == told.tanh || closed == told.sigmoid)
+        slope = PyObject_CallOneArg(given.empty_like, fx);
+    if (slope != NULL && !are_gate_slopes(closed == told.sigmoid, value, row, fx, low, slope))
+        Py_CLEAR(slope);
+    if (slope == NULL && left_to_python() == NULL && !PyErr_Occurred() && (step = PyNumber_Subtract(value, row)) != NULL)
+        slope = PyObject_CallFunctionObjArgs(closed, step, fx, low, NULL);
     int is_inside = slope != NULL && look_at_any(slope, &at) && is_on_host(&at) && is_by_rows(&at);
     for (Py_ssize_t i = 0, size = is_inside ? elements_in(&at) : 0; i < size; i++) { /* NaN: no step */
         double number = at.bits == 32 ? ((float *)at.elements)[i] : ((double *)at.elements)[i];
@@ -173,6 +179,17 @@ slope_at_once(PyObject *module, PyObject *const *args, Py_ssize_t count)
     Py_XDECREF(low);
     Py_XDECREF(fx);
     return or_none(slope == NULL ? left_to_python() : slope);
+}
+
+/* set_closed(form of tanh, of the sigmoid): slopes that gates.c finds. */
+PyObject *
+set_closed(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    if (count != 2)
+        return PyErr_Format(PyExc_TypeError, "two forms are expected");
+    Py_XSETREF(told.tanh, Py_NewRef(args[0]));
+    Py_XSETREF(told.sigmoid, Py_NewRef(args[1]));
+    Py_RETURN_NONE;
 }
 
 /* attach_slopes(finished, how small a difference of a function may be in double precision, what makes a tensor of so

@@ -27,6 +27,8 @@ int between(double found, const double *ends, double eps, double *slope);
 typedef PyObject *Caller(PyObject *tensor, const void *of);
 int secants_between(PyObject *x, PyObject *r, PyObject *to, PyObject *empty, double kept, Caller *f,
                 const void *of, Secants *found);
+/* Put the slopes of tanh or of the sigmoid (gates.c); whether they are finite numbers. */
+int are_gate_slopes(int is_opened, PyObject *x, PyObject *r, PyObject *fx, PyObject *fr, PyObject *to);
 PyObject *secants_said(const Secants *found); /* as Python is told */
 
 #endif

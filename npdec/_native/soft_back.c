@@ -1,43 +1,13 @@
 /* Softmax in reverse mode, of rows of any length: with p(t) = softmax(r + t (x − r)), the mean of p along the path, or what
  * its mean derivative diag(p) − p pᵀ, a symmetric matrix, makes of gradients; node by node, of a row at a time. */
+#include "exponentials.h"
 #include "soft.h"
 #include <string.h>
-
-#define LANES 8 /* sums that are added up side by side */
-
-typedef union {
-    float number;
-    int32_t bits;
-} Single;
-
-/* The exponential of a number that is not positive, to the last bits; zero of what is below the range. (Without branches,
- * so that several are computed at once.) */
-static inline float
-exponential_32(float x)
-{
-    int32_t is_inside = -(int32_t)(x >= -87.0f);
-    Single low = {.number = x}, scale, made;
-    low.bits &= is_inside;
-    float whole = (low.number * 1.44269504f + 12582912.0f) - 12582912.0f; /* rounded: so large, it has no bits for halves */
-    float f = low.number - whole * 0.693359375f + whole * 2.12194440e-4f;
-    made.number = 1 + f * (1 + f * (0.5f + f * (1.66666667e-1f + f * (4.16666667e-2f + f * (8.33333333e-3f
-        + f * (1.38888889e-3f + f * 1.98412698e-4f))))));
-    scale.bits = ((int32_t)whole + 127) << 23;
-    made.number *= scale.number;
-    made.bits &= is_inside;
-    return made.number;
-}
-
-static inline double
-exponential_64(double x)
-{
-    return exp(x);
-}
 
 /* One row: `low` and `step` start and move below zero, `c` are the gradients, NULL for the mean of p. All have `width`
  * numbers, a multiple of LANES, of which those behind the row are −inf, 0 and 0. */
 #define ROW(number, bits)                                                                                              \
-    BY_PROCESSOR static void row_##bits(const number *restrict low, const number *restrict step,                       \
+    BY_ANY_PROCESSOR void soft_row_##bits(const number *restrict low, const number *restrict step,                       \
                                         const number *restrict c, number *restrict p, number *restrict made,           \
                                         Py_ssize_t width, const double *times, const double *weights,                  \
                                         Py_ssize_t nodes)                                                              \
@@ -51,8 +21,7 @@ exponential_64(double x)
             for (Py_ssize_t j = 0; j < width; j += LANES)                                                              \
                 for (int lane = 0; lane < LANES; lane++)                                                               \
                     sums[lane] += p[j + lane];                                                                         \
-            for (int lane = 0; lane < LANES; lane++)                                                                   \
-                sum += sums[lane];                                                                                     \
+            ADD_UP(sum, sums);                                                                                         \
             number factor = (number)weights[k] / sum;                                                                  \
             if (c == NULL) {                                                                                           \
                 for (Py_ssize_t j = 0; j < width; j++)                                                                 \
@@ -62,8 +31,7 @@ exponential_64(double x)
             for (Py_ssize_t j = 0; j < width; j += LANES)                                                              \
                 for (int lane = 0; lane < LANES; lane++)                                                               \
                     dots[lane] += p[j + lane] * c[j + lane];                                                           \
-            for (int lane = 0; lane < LANES; lane++)                                                                   \
-                dot += dots[lane];                                                                                     \
+            ADD_UP(dot, dots);                                                                                         \
             dot /= sum;                                                                                                \
             for (Py_ssize_t j = 0; j < width; j++)                                                                     \
                 made[j] += factor * p[j] * (c[j] - dot);                                                               \
@@ -103,7 +71,7 @@ ROW(double, 64)
                 for (Py_ssize_t j = 0; j < n; j++)                                                                     \
                     c[j] = its[j] - its[place];                                                                        \
             }                                                                                                          \
-            row_##bits(low, step, grad == NULL ? NULL : c, p, made, width, times, weights, nodes);                     \
+            soft_row_##bits(low, step, grad == NULL ? NULL : c, p, made, width, times, weights, nodes);                     \
             memcpy((number *)to->elements + i * n, made, (size_t)n * sizeof *made);                                    \
         }                                                                                                              \
     }

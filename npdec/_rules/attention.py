@@ -20,6 +20,7 @@ from npdec._decomposed.settings import settings
 from npdec._decomposed.tensor import DecomposedTensor, align, is_broadcast
 from npdec._impl._util import working_dtype
 from npdec._law.overrides_scope import scope
+from npdec._rules.attention_at_once import attention_in_reverse
 from npdec._rules.attention_reverse import Heads
 from npdec._rules.by_formula import same_draws, value_of, with_numbers
 from npdec._rules.rule import rule
@@ -32,7 +33,11 @@ Function = Callable[..., Any]
 _BLOCK = 2**24  # elements of the components of the scores that are held together
 
 
-@rule("scaled_dot_product_attention", along=axes_of_heads)
+def _residual_of(func: Function, parts: Sequence[Any], is_causal: bool, options: Any, shape: Sequence[int]) -> Any:
+    return _of_the_residuals(func, _equal_once(parts, shape), 0.0, is_causal, options, shape)
+
+
+@rule("scaled_dot_product_attention", along=axes_of_heads, reverse=attention_in_reverse(_residual_of))
 def _attention(
     func: Function,
     query: Any,

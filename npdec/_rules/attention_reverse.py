@@ -6,6 +6,8 @@ again; none of them is kept from the way forward.
 
 from __future__ import annotations
 
+import functools
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -22,6 +24,8 @@ from npdec._torch.functorch import mapped
 __all__ = ["Heads"]
 
 _BLOCK = 2**17  # scores that are looked at together
+_NODES = 32
+_LONG = 24.0  # the range of a row, over which single precision is not enough
 
 
 class Heads:
@@ -54,6 +58,82 @@ class Heads:
         """Gradients (1, ..., L, E) of the result, to those of query, key and value that have contributions; `held` are
         these at the values and at the residuals, and the mask."""
         *ends, mask = (*held, None) if len(held) == 6 else held
+        found = self._at_once(grad.squeeze(0), ends[:3], ends[3:], mask) if calls is not None else None
+        if found is None:
+            found = self._in_blocks(grad, ends, mask)
+        return tuple([f.reshape(1, *x.shape) for f, x in zip(found, ends[:3], strict=True) if f is not None])
+
+    # -- the rows of scores by one pass over memory --------------------------------------------------------------------
+
+    def _at_once(
+        self, grad: torch.Tensor, x: Sequence[torch.Tensor], r: Sequence[torch.Tensor], mask: torch.Tensor | None
+    ) -> Sequence[torch.Tensor | None] | None:
+        """The gradients, by products of matrices of all heads (N, L, E); None where a row is not C's, or there are no
+        heads whose rows are few."""
+        count = self.lead.numel()
+        together = max(1, _BLOCK // (self.queries * self.keys))
+        if self.queries * self.keys > 4 * _BLOCK:
+            return None
+        grads = grad.reshape(count, *grad.shape[-2:])
+        q, k = [t.reshape(count, *t.shape[-2:]) for t in x[:2]]
+        middles = [
+            (torch.lerp(a, b, 0.5) if moves else a).reshape(count, *a.shape[-2:])
+            for a, b, moves in zip(x, r, self.moving, strict=True)
+        ]
+        first, second = _periodic(r[0]), _periodic(r[1])
+        if 1 != first.shape[0] != second.shape[0] != 1:
+            first, second = [
+                t if len(t) == count else _periodic(of.expand(*self.lead, *of.shape[-2:]), True)
+                for t, of in ((first, r[0]), (second, r[1]))
+            ]
+        low, rules = torch.matmul(first, second.mT), _rules(self.wanted, grad.dtype)
+        masks = None if mask is None else self._masks(mask)
+        pieces: list[list[torch.Tensor]] = []
+        for head in range(0, count, together):
+            if together < count:
+                heads = slice(head, min(head + together, count))
+                parts = [t[heads] for t in (q, k, grads, *middles)]
+                seen = masks if masks is None or masks.ndim == 2 else masks[heads]
+            else:
+                parts, seen = [q, k, grads, *middles], masks
+            found = self._of_heads(parts, low, seen, head, rules)
+            if found is None:
+                return None
+            pieces.append(found)
+        made = iter(pieces[0] if len(pieces) == 1 else [torch.cat(parts) for parts in zip(*pieces, strict=True)])
+        return [next(made) if moves else None for moves in self.moving]
+
+    def _of_heads(
+        self,
+        parts: Sequence[torch.Tensor],
+        low: torch.Tensor,
+        mask: torch.Tensor | None,
+        head: int,
+        rules: tuple[torch.Tensor, torch.Tensor],
+    ) -> list[torch.Tensor] | None:
+        q, k, grads, at_q, at_k, at_v = parts
+        scores, through = torch.bmm(q, k.mT), torch.bmm(grads, at_v.mT)
+        if not calls.heads_back(scores, low, through, mask, self.scale, self.causal, head, 0, *rules):
+            return None
+        by_q, by_k, by_v = self.moving
+        made = [torch.bmm(through, at_k)] if by_q else []
+        if by_k:
+            made.append(torch.bmm(through.mT, at_q))
+        return [*made, torch.bmm(scores.mT, grads)] if by_v else made
+
+    def _masks(self, mask: torch.Tensor) -> torch.Tensor:
+        """The mask of each head, or the one of all."""
+        while mask.ndim > 2 and (mask.shape[0] == 1 or not mask.stride(0)):
+            mask = mask[0]
+        if mask.ndim <= 2:
+            return mask.expand(self.queries, self.keys)
+        return mask.expand(*self.lead, self.queries, self.keys).reshape(-1, self.queries, self.keys)
+
+    # -- a few heads at a time, by torch -------------------------------------------------------------------------------
+
+    def _in_blocks(
+        self, grad: torch.Tensor, ends: Sequence[torch.Tensor], mask: torch.Tensor | None
+    ) -> Sequence[torch.Tensor | None]:
         count = self.lead.numel()
         found = [
             x.new_zeros((count, *x.shape[-2:])) if moves else None
@@ -77,7 +157,7 @@ class Heads:
                 [f if f is None else f[heads] for f in found],
                 rows,
             )
-        return tuple([f.reshape(1, *x.shape) for f, x in zip(found, ends[:3], strict=True) if f is not None])
+        return found
 
     def _flat(self, t: torch.Tensor) -> torch.Tensor:
         """The heads one after the other; of those that are equal, one."""
@@ -150,6 +230,32 @@ class Heads:
         ends = [t.expand(grad.shape).reshape(-1, n) for t in (high, low)]
         path = SoftPath("scaled_dot_product_attention", ends[0], ends[1], 1, empty_is_zero=mask is not None)
         return path.softmax(grad.reshape(1, -1, n)).reshape(grad.shape)
+
+
+def _periodic(t: torch.Tensor, all_heads: bool = False) -> torch.Tensor:
+    """The heads (n, L, E) of a residual, of equal examples once unless `all_heads`, and the rows of one that are equal
+    once: those of all heads follow in the same order again and again."""
+    shape, strides = t.shape, t.stride()
+    if 0 in strides[:-1]:
+        first = 0
+        while not all_heads and first < t.ndim - 2 and (shape[first] == 1 or not strides[first]):
+            first += 1
+        rows = slice(0, 1) if not strides[-2] else slice(None)
+        t = t[(0,) * first + (...,) + (rows, slice(None))]
+    return t.reshape(-1, *t.shape[-2:])
+
+
+@functools.cache
+def _rules(wanted: float, dtype: torch.dtype) -> tuple[torch.Tensor, torch.Tensor]:
+    """Nodes and weights by their number, (number, 2, nodes), and the ranges of rows up to which so many serve."""
+    digits = digits_of(wanted)
+    limits = [0.0, 0.0, *[2 * math.pi / math.sinh(digits / nodes) for nodes in range(2, _NODES + 1)]]
+    if dtype is torch.float32:
+        limits = [min(limit, _LONG) for limit in limits]
+    made = torch.zeros((_NODES + 1, 2, _NODES), dtype=torch.float64, device="cpu")
+    for nodes in range(2, _NODES + 1):
+        made[nodes, :, :nodes] = torch.tensor(gauss_legendre(nodes), dtype=torch.float64, device="cpu").t()
+    return made, torch.tensor(limits, dtype=torch.float64, device="cpu")
 
 
 def _weights(scores: torch.Tensor, mask: torch.Tensor | None) -> torch.Tensor:

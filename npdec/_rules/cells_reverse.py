@@ -14,9 +14,10 @@ from npdec._decomposed.axes import narrowed
 from npdec._decomposed.registry import Trait, slope_of
 from npdec._decomposed.settings import current as settings
 from npdec._decomposed.tensor import DecomposedTensor
-from npdec._law.ordinary_reverse import is_ordinary, on_graph_of
+from npdec._law.ordinary_reverse import is_ordinary, on_graph, on_graph_of
 from npdec._law.ordinary_slopes import ordinary_slope
 from npdec._law.reverse_forms import constant, on_graph_with
+from npdec._rules.cells_at_once import at_once
 
 __all__ = ["cell"]
 
@@ -66,6 +67,11 @@ def _cell(kind: str, func: Function, args: Sequence[Any], options: dict[str, Any
     known = [part for part in parts if part is not None]
     if len(known) < len(parts) or any(part.value.ndim != 2 for part in known):
         return NotImplemented
+    once = at_once(kind, known, kept)
+    if once is not None:
+        parts_of_each = zip(once.values, once.residuals, once.on_graph, strict=True)
+        given = [on_graph(v, r.expand(v.shape), carrier, like) for v, r, carrier in parts_of_each]
+        return tuple(given) if kind == "lstm" else given[0]
     made = _STEPS[kind](known, kept)
     if made is None:
         return NotImplemented

@@ -25,7 +25,7 @@ from npdec._decomposed.reverse_graph import derived_twice
 from npdec._decomposed.size_limits import MANY
 from npdec._decomposed.size_warnings import STEEP
 from npdec._decomposed.tensor import DecomposedTensor, dispatch, merged
-from npdec._impl import _util
+from npdec._impl import _util, slopes_impl
 from npdec._law import ordinary_reverse
 from npdec._law.close_of_few import CLOSE
 from npdec._law.create_graph import graph_wanted
@@ -126,6 +126,7 @@ def _attach() -> None:
     _util.in_memory = calls.tensor_of
     calls.attach_origins(remember, *FAR)
     calls.set_kept(KEPT)
+    calls.set_closed(slopes_impl.tanh, slopes_impl.sigmoid)
     calls.attach_close(list(CLOSE))
     ranges = [(*RANGE[dtype], torch.finfo(dtype).eps) for dtype in (torch.float32, torch.float64)]
     calls.attach_few_slopes(settings.current, settings.USUAL, vars(Row)["close"], LONGEST, KEPT, *ranges)

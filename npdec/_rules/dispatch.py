@@ -152,7 +152,7 @@ def answer_ordinary(func: Function, args: Sequence[Any], options: dict[str, Any]
     short = row.short
     if short is None:
         return NotImplemented
-    if calls is not None and isinstance(func, types.FunctionType):
+    if options and calls is not None and isinstance(func, types.FunctionType):
         made = calls.by_options(func, args, options)
         if made is not None:
             return made
@@ -162,6 +162,10 @@ def answer_ordinary(func: Function, args: Sequence[Any], options: dict[str, Any]
             return NotImplemented
     if is_observed() and not (short is of_the_value and watched.get() is None):  # which nobody else wants to know of
         return NotImplemented
+    if calls is not None and not options:
+        found = calls.answer(short, func, args)
+        if found is not None:
+            return found
     return short(func, args, options) if options else short(func, args)
 
 

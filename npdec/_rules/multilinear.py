@@ -15,7 +15,7 @@ from npdec._decomposed.registry import Trait
 from npdec._law import ordinary_pairs, ordinary_products, ordinary_reverse
 from npdec._law.discrete import as_numbers
 from npdec._law.law import TaggedRule
-from npdec._law.reverse_forms import einsum_in_reverse
+from npdec._law.reverse_einsum import einsum as einsum_in_reverse
 from npdec._rules.rule import rule
 
 

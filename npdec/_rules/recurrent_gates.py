@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import torch
 
 from npdec._decomposed.size_warnings import has_finite_sum
+from npdec._native import calls
 from npdec._rules.recurrent_multipliers import Unfit, slope_of_step, walk
 
 __all__ = ["KINDS", "Back", "Ends", "Layout", "Weights"]
@@ -205,6 +206,12 @@ def _lstm_multipliers(layout: Layout, ends: Ends, weights: Weights, backward: bo
     before, seen = layout.before(after, ends.cell, backward), torch.tanh(after)
     (x, r), (fx, fr) = layout.apart(gates), layout.apart(opened)
     by = x.new_empty((*x.shape[:-1], 6, n))
+    if (
+        calls is not None
+        and not layout.packed
+        and calls.lstm_steps(layout.batch, gates, opened, before, after, seen, by)
+    ):
+        return by
     gates_by = by[..., 1:5, :]
     doubled = x.new_ones(4, 1)
     doubled[2] = 2

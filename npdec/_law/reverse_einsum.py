@@ -1,0 +1,95 @@
+"""torch.einsum in reverse mode of several operands, of which two or more are decomposed: the result is linear in each,
+and the gradient along the path a polynomial, of which a few nodes give the mean. These are one more axis of one call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+
+from npdec._decomposed.reverse_graph import with_vjp
+from npdec._decomposed.tensor import DecomposedTensor
+from npdec._law.ordinary_reverse import is_ordinary, on_graph, on_graph_of
+from npdec._law.quadrature_nodes import gauss_legendre
+from npdec._law.reverse_forms import constant, einsum_in_reverse
+
+__all__ = ["einsum"]
+
+Function = Callable[..., Any]
+_LETTERS = "zyxwvutsrqponmlkjihgfedcbaZYXWVUTSRQPONMLKJIHGFEDCBA"
+
+
+def einsum(func: Function, args: Sequence[Any], options: dict[str, Any] | None = None) -> Any:
+    """The form of torch.einsum."""
+    made = einsum_in_reverse(func, args, options)
+    if made is not NotImplemented or options or len(args) < 4 or type(args[0]) is not str:
+        return made
+    return _of_several(func, args)
+
+
+def _of_several(func: Function, args: Sequence[Any]) -> Any:
+    """Of (equation, operand, ...), of a result that is named and of no axes that are not."""
+    equation, *operands = args
+    equation = equation.replace(" ", "")
+    like = next((t for t in operands if type(t) is DecomposedTensor), None)
+    letter = next((letter for letter in _LETTERS if letter not in equation), None)
+    if like is None or "->" not in equation or "." in equation or letter is None:
+        return NotImplemented
+    given, out = equation.split("->")
+    terms, values, residuals, carriers, places = given.split(","), [], [], [], []
+    for place, t in enumerate(operands):
+        if type(t) is DecomposedTensor:
+            if not is_ordinary(t) or t.labels != like.labels or t.value.dtype is not like.value.dtype:
+                return NotImplemented
+            values.append(t.value)
+            residuals.append(t.residual)
+            carriers.append(on_graph_of(t))
+            places.append(place)
+        else:
+            kept = constant(t, like.value)
+            if kept is None:
+                return NotImplemented
+            values.append(kept)
+            residuals.append(kept)
+    if len(terms) != len(values) or any(len(term) != t.ndim for term, t in zip(terms, values, strict=True)):
+        return NotImplemented
+    value = func(equation, *values)
+    if value.dtype is not like.value.dtype or not value.numel():
+        return NotImplemented
+    residual = func(equation, *_rows(terms, out, residuals)).expand(value.shape)
+    nodes = gauss_legendre((len(places) + 1) // 2)
+    path = ",".join([letter + term if i in places else term for i, term in enumerate(terms)]) + "->" + letter + out
+
+    def vjp(grad: torch.Tensor, *held: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        ends, starts = held[: len(values)], held[len(values) :]
+        points = list(ends)
+        leaves: list[torch.Tensor] = []
+        with torch.enable_grad():
+            for place, start in zip(places, starts, strict=True):
+                moved = torch.stack([torch.lerp(start, ends[place], time) for time, _ in nodes])
+                points[place] = moved.requires_grad_()
+                leaves.append(moved)
+            made = func(path, *points)
+        weighted = torch.stack([grad * weight for _, weight in nodes])
+        return tuple([g.sum(0) for g in torch.autograd.grad(made, leaves, weighted)])
+
+    carrier = with_vjp(value, carriers, vjp, (*values, *[residuals[place] for place in places]))
+    return on_graph(carrier.detach(), residual, carrier, like)
+
+
+def _rows(terms: Sequence[str], out: str, residuals: Sequence[torch.Tensor]) -> list[torch.Tensor]:
+    """The residuals, once of the rows that are equal along an axis of the result in all operands that have it."""
+    equal = {
+        letter
+        for letter in out
+        if all(
+            letter not in term or (term.count(letter) == 1 and not t.stride(term.index(letter)))
+            for term, t in zip(terms, residuals, strict=True)
+        )
+    }
+    return [
+        t[tuple([slice(0, 1) if letter in equal else slice(None) for letter in term])]
+        for term, t in zip(terms, residuals, strict=True)
+    ]
