@@ -164,7 +164,7 @@ def _is_brought(
     bound: Any = allowed
     for i in places:
         x, given = args[i], list(nothing)
-        given[i] = x.value.abs() + x.residual.abs() + summed(x, magnitudes=True)
+        given[i] = (x.value.abs() + x.residual.abs() + summed(x, magnitudes=True)).to(x.value.dtype)
         unit = _ROUNDINGS * float(torch.finfo(x.value.dtype).eps)
         with torch.no_grad():
             bound = bound + unit * function(*given, **options).abs().double()

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Sequence
-from functools import partial
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -25,8 +24,10 @@ from npdec._decomposed.settings import current as settings
 from npdec._decomposed.size_limits import HANDFUL
 from npdec._decomposed.size_warnings import STEEP
 from npdec._decomposed.tensor import DecomposedTensor, Labels
+from npdec._impl import slopes_impl
 from npdec._law import ordinary_reverse
 from npdec._law.create_graph import graph_wanted
+from npdec._law.native_forms import in_c
 from npdec._law.of_few import vector
 from npdec._law.on_demand import graph_on_demand
 from npdec._law.ordinary_slopes import ordinary_slope, slope_at_number, without_slope
@@ -35,9 +36,9 @@ from npdec._native import calls
 from npdec._torch.functorch import is_transformed
 
 __all__ = [
-    "FACTORS", "FEW", "Condition", "Form", "Number", "built", "carries_graph", "condition_in", "has_elements",
-    "instead", "is_condition", "is_moderate", "is_number", "is_observed", "is_ordinary", "layer", "made_of", "matmul",
-    "number_in", "number_of", "of_a_summand", "of_the_value", "pointwise", "rows_of", "single",
+    "FACTORS", "FEW", "Condition", "Form", "Number", "built", "by_slopes", "carries_graph", "condition_in",
+    "has_elements", "is_condition", "is_moderate", "is_number", "is_observed", "is_ordinary", "layer", "made_of",
+    "matmul", "number_in", "number_of", "of_a_summand", "of_the_value", "pointwise", "rows_of", "single",
 ]  # fmt: skip
 
 Function = Callable[..., Any]
@@ -52,6 +53,7 @@ Condition = tuple[bool, bool, list[float]]
 _Tensor, _as_subclass, _detach = torch.Tensor, torch.Tensor.as_subclass, torch.Tensor.detach
 _REAL = (torch.float64, torch.float32)
 _CPU = torch.device("cpu")
+_IN_C = {None: "pointwise", slopes_impl.sigmoid: "sigmoid", slopes_impl.tanh: "tanh"}  # closed forms of slopes
 _follows_forward_mode, _is_inference = torch._C._is_fwd_grad_enabled, torch.is_inference_mode_enabled
 
 
@@ -344,6 +346,16 @@ def _beside_number(places: Collection[int], traits: int, func: Function, a: Any,
     return Single(func, x, (other,), other.item() if known else None)
 
 
+def by_slopes(slope: Function | None, traits: int, places: Collection[int]) -> Form:
+    """The form of a pointwise function; of a few elements, of the first argument, C may know the slopes."""
+
+    def form(func: Function, args: Sequence[Any], options: dict[str, Any] | None = None) -> Any:
+        return pointwise(slope, traits, places, func, args, options)
+
+    named = _IN_C.get(slope) if 0 in places and not traits & Trait.POWER else None
+    return form if named is None else in_c(named, traits)(form)
+
+
 def pointwise(
     slope: Function | None,
     traits: int,
@@ -385,12 +397,3 @@ def pointwise(
         passed = graph_on_demand(func, args, options or {}, components.detach() * slopes)
         return built(f(value), once(residual, f), passed, x.labels)
     return built(fx, fr, components * slopes, x.labels)
-
-
-def instead(own: Function) -> Form:
-    """The form of a pointwise function of one, by another that computes the same, and has a derivative."""
-    return partial(_instead, own)
-
-
-def _instead(own: Function, func: Function, args: Sequence[Any]) -> Any:
-    return pointwise(None, Trait.ELEMENTWISE, (0,), own, args)

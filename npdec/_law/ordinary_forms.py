@@ -7,16 +7,13 @@ from functools import partial
 from typing import Any
 
 from npdec._decomposed.registry import Trait
-from npdec._impl import slopes_impl
 from npdec._impl.quotients_impl import in_both_orders
 from npdec._law import ordinary, ordinary_arithmetic, ordinary_linear, ordinary_pairs, ordinary_steps
-from npdec._law.native_forms import in_c
 
-__all__ = ["form_of", "takes_options"]
+__all__ = ["form_of", "instead", "takes_options"]
 
 
 Function = Callable[..., Any]
-_IN_C = {None: "pointwise", slopes_impl.sigmoid: "sigmoid", slopes_impl.tanh: "tanh"}  # closed forms of slopes
 
 
 def form_of(
@@ -46,22 +43,20 @@ def form_of(
     if traits & Trait.LAYER:
         return ordinary_pairs.layer
     if tags == {"Pointwise"}:
-        beside = _by_slopes(slope, traits, places)
+        beside = ordinary.by_slopes(slope, traits, places)
         return beside if mean is None and rates is None else ordinary_pairs.by_means(mean, rates, beside)
     if tags == {"Stepwise"}:
         return partial(ordinary_steps.stepwise, places, mean or in_both_orders)
     return None
 
 
-def _by_slopes(slope: Function | None, traits: int, places: frozenset[int]) -> ordinary.Form:
-    """That of a pointwise function of one; of a few elements, of the first argument, C may know the slopes."""
+def instead(own: Function) -> ordinary.Form:
+    """The form of a pointwise function of one, by another that computes the same, and has a derivative."""
+    return partial(_instead, own)
 
-    def form(func: Function, args: Sequence[Any], options: dict[str, Any] | None = None) -> Any:
-        return ordinary.pointwise(slope, traits, places, func, args, options)
 
-    if 0 in places and slope in _IN_C and not traits & Trait.POWER:
-        return in_c(_IN_C[slope], traits)(form)
-    return form
+def _instead(own: Function, func: Function, args: Sequence[Any]) -> Any:
+    return ordinary.pointwise(None, Trait.ELEMENTWISE, (0,), own, args)
 
 
 def takes_options(form: Any) -> bool:

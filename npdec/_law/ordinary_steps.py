@@ -16,13 +16,14 @@ from npdec._decomposed.size_warnings import STEEP, has_few_digits, warn_of_digit
 from npdec._decomposed.tensor import DecomposedTensor, Labels
 from npdec._impl._quotient_of_numbers import divmod_in_numbers
 from npdec._impl._util import rounding_to
+from npdec._impl.quotients_impl import in_both_orders
 from npdec._law.all_components import current as chunk
 from npdec._law.all_components import need_all
 from npdec._law.of_few import FEW, ROUNDINGS, all_listed, listed, multiplier, shares_of_few
 from npdec._law.ordinary import Form, Number, built, carries_graph, is_ordinary, made_of, number_in, number_of, single
 from npdec._law.ordinary_numbers import constant_beside, numbers_in_two, sum_of_two
 from npdec._law.ordinary_pairs import Pair, pair_of
-from npdec._law.quotients_of_few import SHARES, is_of_few, quotient_of_number, quotients_of_few
+from npdec._law.quotients_of_few import OF_FEW, ON_HOST, SHARES, quotient_of_number, quotients_of_few
 from npdec._torch.tracing import name_of
 
 __all__ = ["condition_of", "divided", "searched", "shared", "stepwise", "stepwise_instead"]
@@ -218,7 +219,7 @@ def _made_of_two(
         return NotImplemented
     assert first is not None
     assert second is not None
-    if value.numel() <= HANDFUL and is_of_few(shares, known):
+    if value.numel() <= HANDFUL and (shares in OF_FEW or (shares is in_both_orders and known in ON_HOST)):
         made = _of_few(shares, known, pair, value, residual)
         if made is not None:
             return made

@@ -16,7 +16,7 @@ from npdec._decomposed.size_warnings import STEEP, half_of_digits
 from npdec._impl import elementwise_float_impl, elementwise_impl
 from npdec._impl.quotients_impl import LEAST, in_both_orders, of_quotient, of_rest
 
-__all__ = ["SHARES", "is_of_few", "quotient_of_number", "quotients_of_few"]
+__all__ = ["OF_FEW", "ON_HOST", "SHARES", "quotient_of_number", "quotients_of_few"]
 
 Numbers = Sequence[float]
 OnHost = Callable[[float, float], float]
@@ -26,7 +26,7 @@ _DIGITS = {dtype: half_of_digits(dtype) for dtype in (torch.float32, torch.float
 
 # What computes the function of Python's numbers, where torch need not be asked. Of a function of several results each
 # has its own.
-_ON_HOST: dict[Any, OnHost] = {
+ON_HOST: dict[Any, OnHost] = {
     elementwise_impl.float_remainder: operator.mod,
     elementwise_impl.float_fmod: math.fmod,
     elementwise_impl.float_floor_divide: operator.floordiv,
@@ -89,12 +89,7 @@ SHARES: dict[Any, Callable[..., Shares | None]] = {
 }
 
 
-def is_of_few(shares: Any, function: Any) -> bool:
-    """Whether the shares of a few, too, are found sooner here."""
-    return shares in _OF_FEW or (shares is in_both_orders and function in _ON_HOST)
-
-
-_OF_FEW = frozenset((of_quotient, of_rest))
+OF_FEW = frozenset((of_quotient, of_rest))  # shares that are found sooner here of a few, too
 
 
 def _asked(function: Any, dtype: torch.dtype) -> OnHost:
@@ -119,7 +114,7 @@ def quotient_of_number(
     """What a and b, which were r and s, have of the change of the function by the closed form, one of `SHARES`; None
     where it is not known, or something has to be said of it."""
     digits = _DIGITS[dtype]
-    f = _ON_HOST.get(function) or _asked(function, dtype)
+    f = ON_HOST.get(function) or _asked(function, dtype)
     try:
         found = SHARES[form](f, ((a,), (b,), (r,), (s,)), (fx,), (fr,), digits)
     except (ArithmeticError, ValueError):
@@ -137,7 +132,7 @@ def quotients_of_few(
     """The same of a few, whose arguments are those at the value and at the residual."""
     digits = _DIGITS[dtype]
     try:
-        found = SHARES[form](_ON_HOST.get(function) or _left, ends, value, base, digits)
+        found = SHARES[form](ON_HOST.get(function) or _left, ends, value, base, digits)
     except (ArithmeticError, ValueError):
         return None
     if found is None:

@@ -19,7 +19,7 @@ from npdec._impl.quotients_impl import in_both_orders
 from npdec._impl.torch_refused_impl import REFUSED
 from npdec._impl.torch_special_impl import BESSEL, POLYNOMIALS, spherical_j0
 from npdec._law import law
-from npdec._law.ordinary import instead
+from npdec._law.ordinary_forms import instead
 from npdec._law.ordinary_linear import cast as ordinary_cast
 from npdec._law.ordinary_linear import cast_to, clone, contiguous, to_host
 from npdec._law.ordinary_steps import stepwise_instead
