@@ -16,6 +16,7 @@ from npdec._decomposed.settings import current as settings
 from npdec._decomposed.size_warnings import STEEP, has_few_digits
 from npdec._decomposed.tensor import DecomposedTensor, Labels, align, places_of, union
 from npdec._impl._util import rounding_to
+from npdec._law.native_forms import in_c
 from npdec._law.of_few import (
     FEW,
     Numbers,
@@ -137,7 +138,12 @@ def _ends_of_few(pair: Pair, value: torch.Tensor) -> list[Numbers] | None:
 
 def comparison(compare: Function) -> Form:
     """The form of a comparison, which of numbers is one of Python's."""
-    return partial(_compared, compare)
+
+    @in_c("compared")
+    def form(func: Function, args: Sequence[Any]) -> Any:
+        return _compared(compare, func, args)
+
+    return form
 
 
 def _compared(compare: Function, func: Function, args: Sequence[Any]) -> Any:

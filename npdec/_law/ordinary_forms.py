@@ -46,7 +46,7 @@ def form_of(
         beside = ordinary.by_slopes(slope, traits, places)
         return beside if mean is None and rates is None else ordinary_pairs.by_means(mean, rates, beside)
     if tags == {"Stepwise"}:
-        return partial(ordinary_steps.stepwise, places, mean or in_both_orders)
+        return ordinary_steps.of_steps(places, mean or in_both_orders)
     return None
 
 

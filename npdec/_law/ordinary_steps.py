@@ -19,6 +19,7 @@ from npdec._impl._util import rounding_to
 from npdec._impl.quotients_impl import in_both_orders
 from npdec._law.all_components import current as chunk
 from npdec._law.all_components import need_all
+from npdec._law.native_forms import in_c
 from npdec._law.of_few import FEW, ROUNDINGS, all_listed, listed, multiplier, shares_of_few
 from npdec._law.ordinary import Form, Number, built, carries_graph, is_ordinary, made_of, number_in, number_of, single
 from npdec._law.ordinary_numbers import constant_beside, numbers_in_two, sum_of_two
@@ -26,11 +27,20 @@ from npdec._law.ordinary_pairs import Pair, pair_of
 from npdec._law.quotients_of_few import OF_FEW, ON_HOST, SHARES, quotient_of_number, quotients_of_few
 from npdec._torch.tracing import name_of
 
-__all__ = ["condition_of", "divided", "searched", "shared", "stepwise", "stepwise_instead"]
+__all__ = ["condition_of", "divided", "of_steps", "searched", "shared", "stepwise", "stepwise_instead"]
 
 Function = Callable[..., Any]
 _WHOLE = 2**53  # up to which integers are floats
 _WITH_FEW_DIGITS = frozenset(filter(has_few_digits, (torch.float32, torch.float64)))
+
+
+def of_steps(places: Collection[int], shares: Any) -> Form:
+    """The form of such a function; of a few elements, of the first argument, C may know the shares."""
+
+    def form(func: Function, args: Sequence[Any], options: dict[str, Any] | None = None) -> Any:
+        return stepwise(places, shares, func, args, options)
+
+    return in_c("stepped")(form) if 0 in places else form
 
 
 def stepwise(

@@ -17,6 +17,7 @@ from npdec._decomposed.broadcast_residuals import materialised_residual
 from npdec._decomposed.size_warnings import has_finite_sum
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._impl._storage import shares_memory
+from npdec._law.native_forms import in_c
 from npdec._law.ordinary import Form
 from npdec._law.ordinary_reverse import is_ordinary, on_graph, on_graph_of
 
@@ -40,7 +41,7 @@ def also(short: Form | None, reverse: Function) -> Form:
             made = short(func, args, options) if options else short(func, args)
         return reverse(func, args, options) if made is NotImplemented else made
 
-    return form
+    return form if short is None else in_c("unless near", batch=short)(form)
 
 
 def _takes_options(form: Any) -> bool:

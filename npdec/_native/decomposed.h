@@ -124,6 +124,11 @@ PyObject *few_over(PyObject *func, PyObject *constant, PyObject *tensor);
 int are_plain_numbers(const Parts *x);
 
 /* few_slopes.c */
+typedef struct {
+    double tiny, least, most, greatest, eps;  /* `npdec._law.of_few.RANGE`, eps */
+} Range;
+const Range *few_range(int bits);
+int are_steps_usual(void);                    /* that, and whether all components are there */
 int is_usual_rule(void);                      /* whether no context changes the rule of pointwise functions */
 /* The components, each multiplied with the slope of its element. Of an array the slopes are numbers of its dtype, as
  * torch would multiply with; those of a number are Python's. */
@@ -134,7 +139,7 @@ Answer pointwise, sigmoid, hyperbolic, power;
 int is_by_slopes(const Form *form);           /* one of the first three */
 Answer each, of_one, cloned, contiguous, detached, joined, or_square, unless_near, unless_square;
 Answer added, scaled, divided;
-Answer matmul, layer, written_over, cast;
+Answer matmul, layer, written_over, cast, stepped, compared;
 
 /* reverse.c: the same of tensors in reverse mode */
 PyObject *reversed_layer(PyObject *func, PyObject *const *args, Py_ssize_t count);

@@ -1,17 +1,8 @@
 /* Sums, products and quotients of two decomposed tensors of few elements, and of a constant over one: each of the two
  * has a weight at each element, which its components are multiplied with. `npdec._law.ordinary_arithmetic` has the same
  * of more. */
-#include "decomposed.h"
+#include "few_pairs.h"
 #include <math.h>
-
-/* Two tensors of one shape, or one of them a number, and the labels of both. */
-typedef struct {
-    Parts x, y;
-    const Parts *like;        /* the one that has the shape of the result */
-    Parts labelled;           /* what says of a result which labels it has: they alone are looked at */
-    Py_ssize_t count, size;   /* of labels, and of elements */
-    Py_ssize_t places[FEW_COMPONENTS]; /* of the second one's labels among all */
-} Pair;
 
 static int
 are_same(PyObject *labels, PyObject *others)
@@ -59,7 +50,7 @@ find_places(Pair *pair, PyObject **labels)
     return is_found;
 }
 
-static void
+void
 let_pair_go(Pair *pair)
 {
     Py_XDECREF(pair->labelled.labels);
@@ -67,8 +58,7 @@ let_pair_go(Pair *pair)
     let_parts_go(&pair->x);
 }
 
-/* Whether two tensors make a pair of few elements; then it is held. */
-static int
+int
 is_pair(PyObject *a, PyObject *b, Pair *pair)
 {
     if (!parts_of(a, &pair->x))
@@ -103,12 +93,7 @@ are_all_finite(const double *numbers, Py_ssize_t count, const Array *like)
     return i == count;
 }
 
-/* The numbers of a pair at an element: of values a and b, and of residuals r and t. */
-typedef struct {
-    double a, b, r, t;
-} Ends;
-
-static Ends
+Ends
 ends_of(const Pair *pair, Py_ssize_t i)
 {
     return (Ends){few_element_of(&pair->x.value_at, i), few_element_of(&pair->y.value_at, i),
@@ -150,20 +135,23 @@ add_weighted(const Pair *pair, const Parts *x, const Py_ssize_t *places, const d
     }
 }
 
-/* The components of the result; NULL, without an error, where one is not finite and all are to be. */
-static PyObject *
-weighted(const Pair *pair, const double *of_x, const double *of_y, int are_finite)
+void
+add_both(const Pair *pair, const double *of_x, const double *of_y, double *sums)
 {
-    double sums[FEW_COMPONENTS];
-    Py_ssize_t all = pair->count * pair->size, own = pair->x.components_at.shape[0];
+    Py_ssize_t own = pair->x.components_at.shape[0];
+    add_weighted(pair, &pair->x, NULL, of_x, 0, 1, sums);
+    add_weighted(pair, &pair->y, pair->places, of_y, own, own + pair->y.components_at.shape[0] == pair->count, sums);
+}
+
+PyObject *
+components_of(const Pair *pair, const double *sums)
+{
     const Array *value = &pair->like->value_at;
     int64_t shape[MOST_AXES + 1] = {pair->count};
     for (int axis = 0; axis < value->rank; axis++)
         shape[axis + 1] = value->shape[axis];
-    add_weighted(pair, &pair->x, NULL, of_x, 0, 1, sums);
-    add_weighted(pair, &pair->y, pair->places, of_y, own, own + pair->y.components_at.shape[0] == pair->count, sums);
-    return are_finite && !are_all_finite(sums, all, value)
-             ? NULL : few_tensor_of(sums, &(Array){.rank = value->rank + 1, .shape = shape, .bits = value->bits}, all);
+    const Array like = {.rank = value->rank + 1, .shape = shape, .bits = value->bits};
+    return few_tensor_of(sums, &like, pair->count * pair->size);
 }
 
 /* The result, of the operation's value and residual; `which` is the operation, of both or in exchanged order. */
@@ -171,7 +159,11 @@ static PyObject *
 of_pair(const Pair *pair, int which, int is_turned, const double *of_x, const double *of_y, int are_finite)
 {
     const Parts *first = is_turned ? &pair->y : &pair->x, *second = is_turned ? &pair->x : &pair->y;
-    PyObject *components = weighted(pair, of_x, of_y, are_finite), *value = NULL, *residual = NULL;
+    double sums[FEW_COMPONENTS];
+    PyObject *components = NULL, *value = NULL, *residual = NULL;
+    add_both(pair, of_x, of_y, sums);
+    if (!are_finite || are_all_finite(sums, pair->count * pair->size, &pair->like->value_at))
+        components = components_of(pair, sums);
     if (components == NULL)
         return NULL;
     value = few_operation(which, &pair->like->value_at, &first->value_at, &second->value_at);

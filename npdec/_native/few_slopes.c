@@ -6,11 +6,8 @@
 #include <math.h>
 
 /* What `attach_few_slopes` was given. */
-typedef struct {
-    double tiny, least, most, greatest, eps;
-} Range;
 static struct {
-    PyObject *settings, *usual;         /* a ContextVar, the usual settings */
+    PyObject *settings, *usual, *chunk; /* ContextVars, the usual settings */
     Py_ssize_t of_close;                /* where a row has the closed form between close numbers */
     double longest, kept;
     Range single, twice;
@@ -113,6 +110,18 @@ is_usual_rule(void)
     return !differs(known.settings, known.usual);
 }
 
+int
+are_steps_usual(void)
+{
+    return is_usual_rule() && !differs(known.chunk, Py_None);
+}
+
+const Range *
+few_range(int bits)
+{
+    return bits == 64 ? &known.twice : &known.single;
+}
+
 static int
 is_open(const Parts *x)
 {
@@ -147,7 +156,7 @@ by_slopes(const Form *form, const Way *way, PyObject *func, PyObject *const *arg
     if (!parts_of(args[0], &x))
         return NULL;
     int is_whole = way->exponent == 2 || way->exponent == 3 || way->exponent == 4;
-    const Range *range = x.value_at.bits == 64 ? &known.twice : &known.single;
+    const Range *range = few_range(x.value_at.bits);
     Py_ssize_t size = elements_in(&x.value_at), i = 0;
     if (is_open(&x) && (fx = call(func, x.value, args + 1, count - 1)) != NULL)
         fr = call(func, x.residual, args + 1, count - 1);
@@ -217,19 +226,20 @@ power(const Form *form, PyObject *func, PyObject *const *args, Py_ssize_t count)
     return made != NULL && way.exponent == 2 ? as_square(made, args[0]) : made;
 }
 
-/* attach_few_slopes(settings, usual, slot `close` of rows, longest step, kept, and of
+/* attach_few_slopes(settings, usual, part of the components, slot `close` of rows, longest step, kept, and of
  * single and of double precision what `npdec._law.of_few` has of the dtype: tiny, least, most, greatest, eps) */
 PyObject *
 attach_few_slopes(PyObject *module, PyObject *args)
 {
-    PyObject *settings, *usual, *member;
+    PyObject *settings, *usual, *chunk, *member;
     Range *a = &known.single, *b = &known.twice;
-    if (!PyArg_ParseTuple(args, "OOOdd(ddddd)(ddddd):attach_few_slopes", &settings, &usual, &member, &known.longest,
-                          &known.kept, &a->tiny, &a->least, &a->most, &a->greatest, &a->eps, &b->tiny, &b->least,
-                          &b->most, &b->greatest, &b->eps)
+    if (!PyArg_ParseTuple(args, "OOOOdd(ddddd)(ddddd):attach_few_slopes", &settings, &usual, &chunk, &member,
+                          &known.longest, &known.kept, &a->tiny, &a->least, &a->most, &a->greatest, &a->eps,
+                          &b->tiny, &b->least, &b->most, &b->greatest, &b->eps)
         || (known.of_close = offset_of(member)) < 0)
         return NULL;
     Py_XSETREF(known.settings, Py_NewRef(settings));
     Py_XSETREF(known.usual, Py_NewRef(usual));
+    Py_XSETREF(known.chunk, Py_NewRef(chunk));
     Py_RETURN_NONE;
 }

@@ -170,7 +170,7 @@ static PyMethodDef methods[] = {
     {"attach_origins", attach_origins, METH_VARARGS,
      "attach_origins(what makes a tensor remember its origin, the kinds of those that are wider, and of squares)"},
     {"attach_few_slopes", attach_few_slopes, METH_VARARGS,
-     "attach_few_slopes(ContextVar of settings, the usual ones, slot `close` of rows, longest step, kept, (tiny, least, "
+     "attach_few_slopes(ContextVar of settings, the usual ones, ContextVar of a part of the components, slot `close` of rows, longest step, kept, (tiny, least, "
      "most, greatest, eps) of single precision, the same of double)"},
     {"attach_reverse", attach_reverse, METH_VARARGS,
      "attach_reverse(pointwise, on_graph_of, link, finished, torch.empty_like, ContextVar of a second derivative, "

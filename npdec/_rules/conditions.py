@@ -41,7 +41,7 @@ from npdec._law.ordinary_closeness import close
 from npdec._law.ordinary_linear import cast as ordinary_cast
 from npdec._law.ordinary_linear import like_another
 from npdec._law.ordinary_logic import SHARES, finiteness, folded, how_many, logic, negation
-from npdec._law.ordinary_steps import searched, stepwise
+from npdec._law.ordinary_steps import of_steps, searched
 from npdec._law.pairs_of_numbers import compared
 from npdec._law.pairs_of_numbers import logic as logic_of_numbers
 from npdec._law.reverse_elements import compared as compared_in_reverse
@@ -188,7 +188,7 @@ def _count(func: Function, x: Any, dim: Any = None) -> Any:
 # -- steps with plain thresholds ---------------------------------------------------------------------------------------
 
 
-@rule("signbit", traits=Trait.ELEMENTWISE, short=partial(stepwise, (0,), None), discrete=True)
+@rule("signbit", traits=Trait.ELEMENTWISE, short=of_steps((0,), None), discrete=True)
 def _signbit(func: Function, x: Any) -> Any:
     with no_graph(x.reverse):
         value, residual = func(x.value), func(x.residual)

@@ -27,6 +27,7 @@ from npdec._decomposed.size_warnings import STEEP
 from npdec._decomposed.tensor import DecomposedTensor, dispatch, merged
 from npdec._impl import _util, slopes_impl
 from npdec._law import ordinary_reverse
+from npdec._law.all_components import current as chunk
 from npdec._law.close_of_few import CLOSE
 from npdec._law.create_graph import graph_wanted
 from npdec._law.of_few import LONGEST, RANGE
@@ -129,7 +130,7 @@ def _attach() -> None:
     calls.set_closed(slopes_impl.tanh, slopes_impl.sigmoid)
     calls.attach_close(list(CLOSE))
     ranges = [(*RANGE[dtype], torch.finfo(dtype).eps) for dtype in (torch.float32, torch.float64)]
-    calls.attach_few_slopes(settings.current, settings.USUAL, vars(Row)["close"], LONGEST, KEPT, *ranges)
+    calls.attach_few_slopes(settings.current, settings.USUAL, chunk, vars(Row)["close"], LONGEST, KEPT, *ranges)
     calls.attach_slopes(ordinary_reverse.finished, least_in_doubles, partial(torch.empty, dtype=torch.float64))
     own = ordinary_reverse.on_graph_of, link_lazily, torch.empty_like
     calls.attach_reverse(pointwise, *own, derived_twice, settings.current, settings.USUAL)
