@@ -147,7 +147,8 @@ def angle(z: ArrayLike, deg: bool = False):
     if z.is_complex():
         result = torch.atan2(torch.imag(z), torch.real(z))
     else:
-        z = z.to(dtypes_impl.resolve_loop("float", (0, z)))
+        if z.dtype is not torch.float64 and z.dtype is not torch.float32:
+            z = z.to(dtypes_impl.resolve_loop("float", (0, z)))
         result = torch.atan2(torch.zeros_like(z), z)
     return result * (180 / math.pi) if deg else result
 

@@ -69,15 +69,18 @@ def _are_doubles(a: Any, b: Any) -> bool:
 
 def _carried(a: Any, b: Any) -> list[torch.Tensor] | None:
     """Two numbers of float64, or of float32, of which one is more than that, as tensors; None of others."""
-    tensors = [x for x in (a, b) if isinstance(x, torch.Tensor)]
-    dtype = tensors[0].dtype if tensors else None
-    if all(type(x) is torch.Tensor for x in tensors) or any(x.dim() or x.dtype is not dtype for x in tensors):
+    like = a if isinstance(a, torch.Tensor) else b
+    dtype = like.dtype if isinstance(like, torch.Tensor) else None
+    if dtype is not torch.float64 and dtype is not torch.float32:
         return None
-    if dtype not in (torch.float64, torch.float32) or not all(x.is_cpu for x in tensors):
-        return None
-    numbers = [x if isinstance(x, torch.Tensor) else kept_beside(x, dtype) for x in (a, b)]
-    found = [x for x in numbers if x is not None]
-    return found if len(found) == len(numbers) else None
+    found, are_plain = [], True
+    for x in (a, b):
+        number = x if isinstance(x, torch.Tensor) else kept_beside(x, dtype)
+        if number is None or number.dtype is not dtype or number.dim() or not number.is_cpu:
+            return None
+        are_plain = are_plain and type(number) is torch.Tensor
+        found.append(number)
+    return None if are_plain else found
 
 
 def _is_tolerance(x: Any) -> bool:

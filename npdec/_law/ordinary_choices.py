@@ -17,6 +17,7 @@ from npdec._decomposed.size_warnings import STEEP, has_few_digits
 from npdec._decomposed.tensor import DecomposedTensor, Labels, align, places_of, union
 from npdec._impl._util import rounding_to
 from npdec._law.native_forms import in_c
+from npdec._law.numbers_in_c import chosen_number, compared_numbers, larger_number
 from npdec._law.of_few import (
     FEW,
     Numbers,
@@ -60,7 +61,9 @@ def larger(sign: int) -> Form:
 
 
 def larger_of_pair(sign: int, func: Function, args: Sequence[Any]) -> Any:
-    made = _larger_number(sign, func, *args) if len(args) == 2 else NotImplemented
+    made = larger_number(sign, *args) if len(args) == 2 else NotImplemented
+    if made is None:
+        made = _larger_number(sign, func, *args)
     if made is not NotImplemented:
         return made
     pair = pair_of(args, apart=True)
@@ -151,7 +154,9 @@ def _compared(compare: Function, func: Function, args: Sequence[Any]) -> Any:
     here = settings.get()
     if here.frozen_conditions or here.rule == "none" or len(args) != 2:
         return NotImplemented
-    made = _compared_numbers(compare, *args)
+    made = compared_numbers(compare, *args)
+    if made is None:
+        made = _compared_numbers(compare, *args)
     if made is not NotImplemented:
         return made
     pair = pair_of(args, apart=True)
@@ -225,7 +230,9 @@ def chosen(func: Function, args: Sequence[Any]) -> Any:
     if len(args) != 3:
         return NotImplemented
     condition, a, b = args
-    made = _chosen_number(condition, a, b)
+    made = chosen_number(condition, a, b)
+    if made is None:
+        made = _chosen_number(condition, a, b)
     if made is NotImplemented and type(condition) is DecomposedTensor:
         made = _chosen_of_few(condition, a, b)
     if made is not NotImplemented:

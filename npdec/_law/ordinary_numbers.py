@@ -11,6 +11,7 @@ import torch
 
 from npdec._decomposed import size_limits
 from npdec._decomposed.tensor import DecomposedTensor, Labels, merged
+from npdec._law.numbers_in_c import weighted
 from npdec._law.ordinary import Number, number_in, number_of
 
 __all__ = [
@@ -45,6 +46,9 @@ def sum_of_two(
 ) -> Any:
     """The number that has of the components of two each its weight, added up; NotImplemented if they are many, or not
     `finite` where they are to be."""
+    found = None if finite else weighted(value, residual, a, b, of_a, of_b)
+    if found is not None:
+        return found
     (*_, first), (*_, second) = numbers
     made = listed_sum(a.labels, b.labels, first, second, of_a, of_b)
     dtype = a.components.dtype

@@ -15,6 +15,7 @@ from npdec._decomposed.registry import Trait
 from npdec._decomposed.settings import current as settings
 from npdec._decomposed.size_limits import HANDFUL
 from npdec._decomposed.tensor import DecomposedTensor
+from npdec._law.numbers_in_c import clamped_number
 from npdec._law.of_few import larger_of_two, slope_of_number, slopes_of_few, vector
 from npdec._law.ordinary import Form, built, is_ordinary, number_of, pointwise
 from npdec._law.ordinary_choices import number_at_ends
@@ -96,6 +97,9 @@ def clamped(func: Function, args: Sequence[Any], options: dict[str, Any] | None 
     """torch.clamp, whose bounds may be decomposed numbers too: the larger of two, and then the smaller."""
     if options or len(args) != 3 or not any(type(bound) is DecomposedTensor for bound in args[1:]):
         return bounded(func, args, options)
+    found = clamped_number(*args)
+    if found is not None:
+        return found
     like = next(part for part in args if type(part) is DecomposedTensor)
     dtype = like.value.dtype
     ends = [number_at_ends(part, dtype) for part in args]

@@ -20,6 +20,7 @@ from npdec._impl.quotients_impl import in_both_orders
 from npdec._law.all_components import current as chunk
 from npdec._law.all_components import need_all
 from npdec._law.native_forms import in_c
+from npdec._law.numbers_in_c import jumps_of_numbers
 from npdec._law.of_few import FEW, ROUNDINGS, all_listed, listed, multiplier, shares_of_few
 from npdec._law.ordinary import Form, Number, built, carries_graph, is_ordinary, made_of, number_in, number_of, single
 from npdec._law.ordinary_numbers import constant_beside, numbers_in_two, sum_of_two
@@ -55,8 +56,12 @@ def stepwise(
     here = settings.get()
     if here.rule != "affine":
         return NotImplemented
-    if len(args) == 2 and type(args[0]) is type(args[1]) is DecomposedTensor and not options:
-        return _of_two(shares, func, args)
+    if len(args) == 2 and not options:
+        made = jumps_of_numbers(shares, func, *args)
+        if made is not None:
+            return made
+        if type(args[0]) is type(args[1]) is DecomposedTensor:
+            return _of_two(shares, func, args)
     call = single(places, 0, func, args, options)
     if call is None:
         return NotImplemented if options or len(args) != 2 else _of_number_beside_few(places, func, *args)
@@ -101,7 +106,9 @@ def divided(
 ) -> Any:
     """np.divmod, or one of its two results, as Python has it of numbers."""
     ordinary = len(args) == 2 and not options and settings.get().rule == "affine"
-    made = _divided_numbers(shares, which, func, *args) if ordinary else NotImplemented
+    made = jumps_of_numbers(shares, func, *args) if ordinary else NotImplemented
+    if made is None:
+        made = _divided_numbers(shares, which, func, *args)
     return stepwise((0, 1), shares, func, args, options) if made is NotImplemented else made
 
 

@@ -137,7 +137,7 @@ of_two(PyObject *func, PyObject *const *args)
     if (!is_pair(args[0], args[1], &pair))
         return NULL;
     const Array *like = &pair.like->value_at;
-    if ((value = PyObject_CallFunctionObjArgs(func, pair.x.value, pair.y.value, NULL)) != NULL)
+    if (like->rank > 0 && (value = PyObject_CallFunctionObjArgs(func, pair.x.value, pair.y.value, NULL)) != NULL)
         residual = PyObject_CallFunctionObjArgs(func, pair.x.residual, pair.y.residual, NULL);
     if (is_made(value, like, &after) && is_made(residual, like, &before) && is_boolean(&after) && is_boolean(&before)) {
         double one[FEW_COMPONENTS], less[FEW_COMPONENTS];
@@ -194,7 +194,7 @@ compared(const Form *form, PyObject *func, PyObject *const *args, Py_ssize_t cou
         return NULL;
     PyObject *constant = args[!is_turned];
     Py_ssize_t size = elements_in(&x.value_at), rows = x.components_at.shape[0];
-    if (few_is_open(&x) && is_constant(constant, &x, numbers, size)) {
+    if (x.value_at.rank > 0 && few_is_open(&x) && is_constant(constant, &x, numbers, size)) { /* few_choices.c */
         value = PyObject_CallFunctionObjArgs(func, is_turned ? constant : x.value, is_turned ? x.value : constant, NULL);
         if (value != NULL)
             residual = PyObject_CallFunctionObjArgs(func, is_turned ? constant : x.residual,

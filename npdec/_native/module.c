@@ -172,6 +172,18 @@ static PyMethodDef methods[] = {
     {"attach_few_slopes", attach_few_slopes, METH_VARARGS,
      "attach_few_slopes(ContextVar of settings, the usual ones, ContextVar of a part of the components, slot `close` of rows, longest step, kept, (tiny, least, "
      "most, greatest, eps) of single precision, the same of double)"},
+    {"larger_number", (PyCFunction)(void (*)(void))larger_number, METH_FASTCALL,
+     "larger_number(sign, a, b), of decomposed numbers: the maximum or minimum, or None."},
+    {"compared_numbers", (PyCFunction)(void (*)(void))compared_numbers, METH_FASTCALL,
+     "compared_numbers(which, a, b), of decomposed numbers: a condition, or None."},
+    {"clamped_number", (PyCFunction)(void (*)(void))clamped_number, METH_FASTCALL,
+     "clamped_number(x, low, high), of decomposed numbers: one, or None."},
+    {"chosen_number", (PyCFunction)(void (*)(void))chosen_number, METH_FASTCALL,
+     "chosen_number(condition, a, b), of decomposed numbers: one, or None."},
+    {"weighted_numbers", (PyCFunction)(void (*)(void))weighted_numbers, METH_FASTCALL,
+     "weighted_numbers(value, residual, a, b, weight of a, weight of b): a decomposed number, or None."},
+    {"jumps_of_numbers", (PyCFunction)(void (*)(void))jumps_of_numbers, METH_FASTCALL,
+     "jumps_of_numbers(which, a, b), of decomposed numbers: one, a tuple of two, or None."},
     {"attach_reverse", attach_reverse, METH_VARARGS,
      "attach_reverse(pointwise, on_graph_of, link, finished, torch.empty_like, ContextVar of a second derivative, "
      "ContextVar of settings, the usual ones)"},

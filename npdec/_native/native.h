@@ -7,7 +7,7 @@
 #include <stddef.h>
 
 /* Counts the changes of what `attach_...` take, as `npdec/_native/__init__.py` does. */
-#define INTERFACE 16
+#define INTERFACE 17
 
 /* The dtypes that a Python number holds. */
 enum kind { BOOL, INT8, INT16, INT32, INT64, UINT8, UINT16, UINT32, UINT64, FLOAT16, FLOAT32, FLOAT64, COMPLEX64,
@@ -314,6 +314,12 @@ PyObject *set_kept(PyObject *module, PyObject *kept);
 PyObject *attach_close(PyObject *module, PyObject *functions);
 PyObject *close_slopes(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *attach_few_slopes(PyObject *module, PyObject *args);
+PyObject *larger_number(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *compared_numbers(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *clamped_number(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *chosen_number(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *weighted_numbers(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *jumps_of_numbers(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *attach_origins(PyObject *module, PyObject *args);
 PyObject *put_secants(PyObject *module, PyObject *const *args, Py_ssize_t count);
 
