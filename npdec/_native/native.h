@@ -7,7 +7,7 @@
 #include <stddef.h>
 
 /* Counts the changes of what `attach_...` take, as `npdec/_native/__init__.py` does. */
-#define INTERFACE 16
+#define INTERFACE 17
 
 /* The dtypes that a Python number holds. */
 enum kind { BOOL, INT8, INT16, INT32, INT64, UINT8, UINT16, UINT32, UINT64, FLOAT16, FLOAT32, FLOAT64, COMPLEX64,
@@ -340,6 +340,12 @@ PyObject *lstm_cell(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *gru_cell(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *lstm_cell_back(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *gru_cell_back(PyObject *module, PyObject *const *args, Py_ssize_t count);
+
+/* reverse_jumps.c */
+PyObject *jumps(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *choices(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *gate_length(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *gate_means(PyObject *module, PyObject *const *args, Py_ssize_t count);
 
 /* normal.c */
 PyObject *leading_shares(PyObject *module, PyObject *const *args, Py_ssize_t count);
