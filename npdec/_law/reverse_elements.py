@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import torch
 import torch.nn.functional as F
 
+from npdec._decomposed.axes import once, row_by_row
 from npdec._decomposed.registry import Trait
 from npdec._decomposed.settings import conditions_are_frozen
 from npdec._decomposed.settings import current as settings
@@ -22,6 +23,7 @@ from npdec._law.quadrature import tolerance
 from npdec._law.quadrature_nodes import gauss_legendre
 from npdec._law.reverse_forms import constant, on_graph_with, single
 from npdec._law.secant import derivative
+from npdec._native import calls
 
 __all__ = ["chosen", "compared", "gated", "leaky", "of_two", "quotient", "stepped"]
 
@@ -29,6 +31,7 @@ Function = Callable[..., Any]
 _PIECES = Trait.ELEMENTWISE | Trait.PIECEWISE_LINEAR
 _ROUNDINGS = 32  # of the numbers at the ends, by which a step is no larger than rounding alone may be
 _MOST_NODES = 24
+_ALONE = 2**18  # elements, up to which one thread is enough
 
 
 class Ends(NamedTuple):
@@ -69,6 +72,11 @@ def ends_of(args: Sequence[Any]) -> tuple[DecomposedTensor, list[Ends]] | None:
 
 def _is_plain() -> bool:
     return bool(settings.get().rule == "affine")
+
+
+def _is_for_one_thread(x: torch.Tensor) -> bool:
+    """Whether C is asked, which finds in one pass what torch does in several."""
+    return calls is not None and x.is_cpu and (x.numel() <= _ALONE or torch.get_num_threads() == 1)
 
 
 def of_two(sign: int, func: Function, args: Sequence[Any], options: dict[str, Any] | None = None) -> Any:
@@ -164,29 +172,68 @@ def _moved(x: DecomposedTensor) -> tuple[torch.Tensor, torch.Tensor | None] | No
     return total, None if float(room.amin()) > 0 else ~(room > 0)
 
 
+class Step(NamedTuple):
+    """A change across jumps over that of what moves: where this may stand still, zero of conditions, else NaN."""
+
+    slope: torch.Tensor
+    still: int
+    change: torch.Tensor | None
+
+
+def _in_one_pass(x: DecomposedTensor, value: torch.Tensor, residual: torch.Tensor) -> Step | None:
+    """What C finds of a step; None where it is to be looked at more closely."""
+    if not _is_for_one_thread(x.value):
+        return None
+    total = x.components.detach().squeeze(0) if "components" in vars(x) else None
+    slope = torch.empty_like(x.value)
+    change = torch.empty_like(x.value) if value.dtype is torch.bool else None
+    still = calls.jumps(x.value, x.residual, total, value, residual, slope, change)
+    return None if still is None else Step(slope, still, change)
+
+
+def _in_several(x: DecomposedTensor, value: torch.Tensor, residual: torch.Tensor) -> Step | None:
+    """The same by torch; None where it is not to be had so."""
+    moved = _moved(x)
+    if moved is None:
+        return None
+    total, still = moved
+    change = value.to(total.dtype) - residual.to(total.dtype)
+    if still is None:
+        slope = change / total
+    else:
+        if bool(still.logical_and(change != 0).any()):
+            return None
+        slope = change / total.masked_fill(still, 1.0)
+    if not float(torch.linalg.vector_norm(slope, math.inf)) <= STEEP:
+        return None
+    if still is None or value.dtype is torch.bool:
+        return Step(slope, 0, change)
+    return Step(slope.masked_fill_(still, math.nan), int(still.sum()), change)
+
+
+def _step(x: DecomposedTensor, value: torch.Tensor, residual: torch.Tensor) -> Step | None:
+    return _in_one_pass(x, value, residual) or _in_several(x, value, residual)
+
+
 def stepped(func: Function, args: Sequence[Any], options: dict[str, Any] | None = None) -> Any:
     """A function of one that moves across jumps, and has a derivative beside them."""
     call = single(func, args, options) if _is_plain() else None
     if call is None or call.place or call.plain or call.options.get("inplace"):
         return NotImplemented
-    x, r = call.x.value, call.x.residual
-    value, residual = call(x), call(r)
+    x = call.x.value
+    value, residual = call(x), once(call.x.residual, call.__call__)
     if type(value) is not torch.Tensor or value.dtype is not x.dtype or value.shape != x.shape or not x.numel():
         return NotImplemented
-    moved = _moved(call.x)
-    if moved is None:
+    step = _step(call.x, value, residual)
+    if step is None:
         return NotImplemented
-    change, (total, still) = value - residual, moved
-    slope = change / (total if still is None else total.masked_fill(still, 1.0))
-    if still is not None:
-        places = still.reshape(-1).nonzero().squeeze(1)
-        at = x.reshape(-1).index_select(0, places)
-        rates = derivative(call.__call__, at)
-        if bool((change.reshape(-1).index_select(0, places) != 0).any()):
+    slope = step.slope
+    if step.still:
+        places = slope.reshape(-1).isnan().nonzero().squeeze(1)
+        rates = derivative(call.__call__, x.reshape(-1).index_select(0, places))
+        if not float(torch.linalg.vector_norm(rates, math.inf)) <= STEEP:
             return NotImplemented
         slope = slope.reshape(-1).index_copy(0, places, rates).reshape(x.shape)
-    if not float(torch.linalg.vector_norm(slope, math.inf)) <= STEEP:
-        return NotImplemented
     return on_graph_with(call.x, value, residual, on_graph_of(call.x) * slope)
 
 
@@ -198,20 +245,18 @@ def compared(func: Function, args: Sequence[Any], options: dict[str, Any] | None
     like, (a, b) = found
     if a.on_graph is None or b.on_graph is not None:
         return NotImplemented
-    value, residual = func(a.value, b.value), func(a.residual, b.residual)
+    value = func(a.value, b.value)
     if value.shape != like.value.shape or not value.numel() or not has_finite_sum(like.value):
         return NotImplemented
-    moved = _moved(args[0])
-    if moved is None:
+    is_beside = isinstance(b.residual, torch.Tensor) and b.residual.ndim > 0
+    residual = func(a.residual, b.residual) if is_beside else once(a.residual, lambda u: func(u, b.residual))
+    step = _step(args[0], value, residual)
+    if step is None:
         return NotImplemented
-    total, still = moved
-    change = value.to(total.dtype) - residual.to(total.dtype)
-    if still is not None and bool(still.logical_and(change != 0).any()):
-        return NotImplemented
-    slope = change / (total if still is None else total.masked_fill(still, 1.0))
-    if not float(torch.linalg.vector_norm(slope, math.inf)) <= STEEP:
-        return NotImplemented
-    return DecomposedTensor(value, residual, like.components * slope, like.labels, True)
+    assert step.change is not None
+    carrier = a.on_graph * step.slope
+    carrier.data = step.change
+    return DecomposedTensor(value, residual, carrier.unsqueeze(0), like.labels, True)
 
 
 def _is_condition(x: Any) -> bool:
@@ -248,6 +293,9 @@ def chosen(func: Function, args: Sequence[Any], options: dict[str, Any] | None =
     at, before = condition.value, condition.residual
     if condition.labels != like.labels or condition.components.dtype is not like.value.dtype:
         return NotImplemented
+    quick = _chosen_in_one_pass(like, condition, a, b)
+    if quick is not None:
+        return quick
     value, residual = torch.where(at, a.value, b.value), torch.where(before, a.residual, b.residual)
     if value.dtype is not like.value.dtype or value.shape != like.value.shape or at.shape != value.shape:
         return NotImplemented
@@ -264,6 +312,36 @@ def chosen(func: Function, args: Sequence[Any], options: dict[str, Any] | None =
     return on_graph_with(like, value, residual.expand(value.shape), carrier)
 
 
+def _chosen_in_one_pass(like: DecomposedTensor, condition: DecomposedTensor, a: Ends, b: Ends) -> Any:
+    """The same by C, of a condition of the shape; None where that does not."""
+    at, before, shape = condition.value, condition.residual, like.value.shape
+    if at.shape != shape or not _is_for_one_thread(at):
+        return None
+    value, rise, share = [torch.empty_like(like.value, memory_format=torch.contiguous_format) for _ in range(3)]
+    row = value.new_empty(_shape_of_rows([before, a.residual, b.residual], shape))
+    if not calls.choices(at, before, a.value, a.residual, b.value, b.residual, value, row, rise, share):
+        return None
+    if a.on_graph is None or b.on_graph is None:
+        one = b.on_graph * (1 - share) if a.on_graph is None else a.on_graph * share  # type: ignore[operator]
+    else:
+        one = torch.lerp(b.on_graph, a.on_graph, share)
+    return on_graph_with(like, value, row.expand(shape), condition.components.squeeze(0) * rise + one)
+
+
+def _shape_of_rows(parts: Sequence[Any], shape: torch.Size) -> list[int]:
+    """The shape of what is made of tensors that broadcast: of length one on the first axes, on which all repeat."""
+    repeated = len(shape)
+    for part in parts:
+        if isinstance(part, torch.Tensor):
+            axis = len(shape) - part.ndim
+            for length, stride in zip(part.shape, part.stride(), strict=True):
+                if stride and length != 1:
+                    break
+                axis += 1
+            repeated = min(repeated, axis)
+    return [1] * repeated + list(shape[repeated:])
+
+
 # -- products of a half with the sigmoid of the other ------------------------------------------------------------------
 
 
@@ -277,26 +355,45 @@ def gated(digits_of: Function, func: Function, args: Sequence[Any], options: dic
     dim = call.args[1] if len(call.args) > 1 else call.options.get("dim", -1)
     if type(dim) is not int or not x.value.ndim:
         return NotImplemented
+    dim %= x.value.ndim
     value = call(x.value)
-    (a, b), (low, start) = x.value.chunk(2, dim), x.residual.chunk(2, dim)
-    step = b - start
-    longest = float(torch.linalg.vector_norm(step, math.inf))
-    if not longest < math.inf or not value.numel():
+    if not value.numel():
+        return NotImplemented
+    n = value.shape[dim:].numel()
+    longest = calls.gate_length(x.value, x.residual, n) if _is_for_one_thread(value) else None
+    if is_found := longest is not None:
+        longest = float(longest)
+    else:
+        step = x.value.chunk(2, dim)[1] - x.residual.chunk(2, dim)[1]
+        longest = float(torch.linalg.vector_norm(step, math.inf))
+    if not longest < math.inf:
         return NotImplemented
     # σ is analytic for |Im t| < π / |step|.
     digits = digits_of(tolerance(value.dtype))
     nodes = max(2, math.ceil(digits / math.asinh(2 * math.pi / longest))) if longest else 2
     if nodes > _MOST_NODES:
         return NotImplemented
-    change = a - low
-    of_a: torch.Tensor | None = None
-    of_b: torch.Tensor | None = None
-    for time, weight in gauss_legendre(nodes):
+    rule = gauss_legendre(nodes)
+    residual = row_by_row(call.__call__, x.residual, dim)
+    both = torch.empty_like(x.value) if is_found else None
+    if both is not None and calls.gate_means(x.value, x.residual, n, rule, both):
+        cut = [*x.value.shape[:dim], 2, -1, *x.value.shape[dim + 1 :]]
+        return on_graph_with(x, value, residual, (on_graph_of(x).reshape(cut) * both.view(cut)).sum(dim))
+    of_a, of_b = _means_of_gates(x.value.chunk(2, dim), x.residual.chunk(2, dim), rule)
+    first, second = on_graph_of(x).chunk(2, dim)
+    return on_graph_with(x, value, residual, first * of_a + second * of_b)
+
+
+def _means_of_gates(
+    ends: Sequence[torch.Tensor], starts: Sequence[torch.Tensor], rule: Sequence[tuple[float, float]]
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """The means along the path of σ(b), and of a σ'(b)."""
+    (a, b), (low, start) = ends, starts
+    step, change = b - start, a - low
+    of_a, of_b = torch.zeros_like(step), torch.zeros_like(step)
+    for time, weight in rule:
         p = torch.sigmoid(torch.add(start, step, alpha=time))
         rate = torch.addcmul(p, p, p, value=-1).mul_(torch.add(low, change, alpha=time))
-        of_a = p * weight if of_a is None else of_a.add_(p, alpha=weight)
-        of_b = rate.mul_(weight) if of_b is None else of_b.add_(rate, alpha=weight)
-    assert of_a is not None
-    assert of_b is not None
-    first, second = on_graph_of(x).chunk(2, dim)
-    return on_graph_with(x, value, call(x.residual), first * of_a + second * of_b)
+        of_a.add_(p, alpha=weight)
+        of_b.add_(rate, alpha=weight)
+    return of_a, of_b

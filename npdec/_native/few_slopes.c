@@ -1,7 +1,6 @@
 /* Pointwise functions of few elements: the function itself of the value and of the residual, and the slopes between
  * them in memory. What `npdec._law.of_few` says of a slope is said here, in the same arithmetic. */
-#include "decomposed.h"
-#include "lazy.h"
+#include "reverse.h"
 #include "slopes.h"
 #include <math.h>
 
@@ -51,7 +50,7 @@ close_of(PyObject *func)
 
 /* The slope between x and r; 0 where something has to be said of it, or it is not to be found so. */
 static int
-slope_of(const Range *range, int traits, const Way *way, const double *ends, double *slope)
+few_slope_of(const Range *range, int traits, const Way *way, const double *ends, double *slope)
 {
     double x = ends[0], r = ends[1], fx = ends[2], fr = ends[3], step = x - r, change = fx - fr, found;
     *slope = step != 0 ? change / step : 0;
@@ -166,7 +165,7 @@ by_slopes(const Form *form, const Way *way, PyObject *func, PyObject *const *arg
             const double ends[4] = {few_element_of(&x.value_at, i), few_element_of(&x.residual_at, i),
                                     few_element_of(&fx_at, i), few_element_of(&fr_at, i)};
             if (!(is_whole && polynomial(range, way->exponent, ends, &slopes[i]))
-                && !slope_of(range, form->traits, way, ends, &slopes[i]))
+                && !few_slope_of(range, form->traits, way, ends, &slopes[i]))
                 break;
         }
         if (i == size && !PyErr_Occurred())
@@ -185,6 +184,8 @@ by_slopes(const Form *form, const Way *way, PyObject *func, PyObject *const *arg
 static PyObject *
 of_first(const Form *form, Closed *closed, PyObject *func, PyObject *const *args, Py_ssize_t count)
 {
+    if (count > 0 && is_in_reverse(args[0]))
+        return reversed_pointwise(form, closed == of_sigmoid ? 's' : closed == of_tanh ? 't' : 0, func, args, count);
     const Way way = {closed, close_of(func), 0, 0};
     return count > 0 && are_options(args + 1, count - 1) ? by_slopes(form, &way, func, args, count) : NULL;
 }

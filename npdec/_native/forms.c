@@ -323,6 +323,20 @@ by_options(PyObject *module, PyObject *const *given_to_it, Py_ssize_t count)
     return or_none(found == NULL ? left_to_python() : found);
 }
 
+/* Whether options are none, or the one that torch.nn.functional hands on: that nothing is written over. */
+static int
+say_nothing(PyObject *options)
+{
+    PyObject *name, *item;
+    Py_ssize_t at = 0;
+    if (options == NULL || options == Py_None)
+        return 1;
+    if (!PyDict_CheckExact(options) || PyDict_GET_SIZE(options) > 1)
+        return 0;
+    return !PyDict_Next(options, &at, &name, &item)
+        || (item == Py_False && PyUnicode_CheckExact(name) && PyUnicode_CompareWithASCIIString(name, "inplace") == 0);
+}
+
 /* DecomposedTensor.__torch_function__(func, types, args=(), kwargs=None), of the class */
 static PyObject *
 torch_function(PyObject *function, PyObject *const *args, size_t nargsf, PyObject *keywords)
@@ -331,16 +345,19 @@ torch_function(PyObject *function, PyObject *const *args, size_t nargsf, PyObjec
     if (keywords == NULL && (count == 4 || count == 5) && args[0] == (PyObject *)given.type
         && PyTuple_CheckExact(args[3]) && are_known(args[2]) && !is_traced()) {
         PyObject *options = count == 5 ? args[4] : NULL, *all = NULL, *found = NULL;
-        if (!PyFunction_Check(args[1])) /* the options of others are Python's: `answer_ordinary` */
+        int is_in_python = PyFunction_Check(args[1]);
+        if (!is_in_python)
             all = all_of(args[1], args[3], options);
-        int is_simple = all == args[3];
+        else if (say_nothing(options)) /* other options of such are Python's: `answer_ordinary` */
+            all = Py_NewRef(args[3]);
+        int is_simple = all == args[3] && (!is_in_python || !is_observed());
         if (all != NULL)
             found = answered(args[1], PySequence_Fast_ITEMS(all), PyTuple_GET_SIZE(all));
         Py_XDECREF(all);
         if (found != NULL)
             return found;
         if (is_simple && !PyErr_Occurred() && !is_followed_by_torch())
-            return PyObject_CallFunctionObjArgs(general, args[1], args[3], NULL);
+            return PyObject_CallFunctionObjArgs(general, args[1], args[3], is_in_python ? options : NULL, NULL);
         left_to_python();
         if (PyErr_Occurred())
             return NULL;

@@ -347,6 +347,12 @@ PyObject *gru_cell(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *lstm_cell_back(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *gru_cell_back(PyObject *module, PyObject *const *args, Py_ssize_t count);
 
+/* reverse_jumps.c */
+PyObject *jumps(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *choices(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *gate_length(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *gate_means(PyObject *module, PyObject *const *args, Py_ssize_t count);
+
 /* normal.c */
 PyObject *leading_shares(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *mean_directions(PyObject *module, PyObject *const *args, Py_ssize_t count);

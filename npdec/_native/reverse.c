@@ -201,6 +201,16 @@ is_number(PyObject *item)
         || item == Py_None;
 }
 
+PyObject *
+reversed_pointwise(const Form *form, char closed, PyObject *func, PyObject *const *args, Py_ssize_t count)
+{
+    PyObject *slope = closed_called(closed);
+    int can_be = slope != NULL && count <= MOST_GIVEN && told.settings != NULL && !differs(told.settings, told.usual);
+    for (Py_ssize_t i = 1; can_be && i < count; i++)
+        can_be = is_number(args[i]) && args[i] != Py_True; /* which may say that it is written over */
+    return can_be ? by_secants(slope, form->all_traits, func, args, count, NULL) : left_to_python();
+}
+
 static PyObject *
 call_pointwise(PyObject *function, PyObject *const *args, size_t nargsf, PyObject *keywords)
 {

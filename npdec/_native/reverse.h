@@ -34,4 +34,9 @@ PyObject *called_at(const Called *its, PyObject *tensor);
 PyObject *slope_of(const Called *its, PyObject *closed, long traits, PyObject *x, PyObject *row, PyObject *fx,
                    PyObject *low);
 
+PyObject *closed_called(char letter);          /* the closed form of a slope in Python, by its letter; borrowed */
+
+/* The answer of the form of a pointwise function: its slope may have a closed form, of a letter. */
+PyObject *reversed_pointwise(const Form *form, char closed, PyObject *func, PyObject *const *args, Py_ssize_t count);
+
 #endif

@@ -181,6 +181,12 @@ slope_at_once(PyObject *module, PyObject *const *args, Py_ssize_t count)
     return or_none(slope == NULL ? left_to_python() : slope);
 }
 
+PyObject *
+closed_called(char letter)
+{
+    return letter == 't' ? told.tanh : letter == 's' ? told.sigmoid : Py_None;
+}
+
 /* set_closed(form of tanh, of the sigmoid): slopes that gates.c finds. */
 PyObject *
 set_closed(PyObject *module, PyObject *const *args, Py_ssize_t count)

@@ -94,10 +94,10 @@ def _text(name: str) -> str:
     return f"`torch.Tensor.{name}`, which see, of a decomposed tensor.\n\n:meta private:"
 
 
-def _answered(func: Function, args: Sequence[Any]) -> Any:
+def _answered(func: Function, args: Sequence[Any], options: dict[str, Any] | None = None) -> Any:
     """What a torch function gives that has no short way, or whose short way is not open, as C found."""
     try:
-        return undisturbed(dispatch.value, func, args, {})
+        return undisturbed(dispatch.value, func, args, options or {})
     except Exception as error:
         raise met(error)  # noqa: B904
 

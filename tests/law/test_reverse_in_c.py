@@ -13,6 +13,7 @@ import torch.nn.functional as F
 
 import npdec as np
 from native_cases import native
+from npdec._law import ordinary_reverse
 
 # Of x, 4 by 6; constants w (6 by 6), b (6), c (4 by 6).
 CALLS = """
@@ -148,3 +149,15 @@ def test_contributions_beside_a_large_constant_are_those_of_the_terms() -> None:
 
     np.attribute(f, x)
     assert torch.equal(seen[0][0], x)
+
+
+@native
+def test_pointwise_functions_are_answered_without_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    def never(*args: Any) -> Any:
+        raise AssertionError("asked in Python")
+
+    monkeypatch.setattr(ordinary_reverse, "pointwise", never)
+    x = _drawn(torch.float64)["x"]
+    for f in (F.relu, F.silu, F.gelu, F.softplus, torch.tanh, torch.sigmoid, lambda u: F.leaky_relu(u, 0.2)):
+        found = np.attribute(lambda u, f=f: f(u * 2).sum(), x)
+        torch.testing.assert_close(found.attribution.sum(), f(x * 2).sum() - f(x * 0).sum())
