@@ -16,11 +16,13 @@ from typing import Any, NamedTuple
 
 import torch
 
+from npdec._decomposed.aliasing import link_results
 from npdec._decomposed.registry import Trait
 from npdec._decomposed.settings import current as settings
 from npdec._decomposed.size_limits import HANDFUL
 from npdec._decomposed.size_warnings import STEEP, STEEPEST
 from npdec._decomposed.tensor import DecomposedTensor, merged
+from npdec._impl._storage import of_its_base
 from npdec._law.all_components import current as chunk
 from npdec._law.of_few import FEW, ROUNDINGS, listed
 from npdec._law.ordinary import built
@@ -28,14 +30,14 @@ from npdec._law.ordinary_linear import each as ordinary_each
 
 __all__ = [
     "REAL_OF", "Law", "Numbers", "answer", "are_few", "compared", "each", "each_of_few", "is_given", "law_of_complex",
-    "length", "of_few",
+    "length", "of_few", "product", "quotient",
 ]  # fmt: skip
 
 REAL_OF = {torch.complex128: torch.float64, torch.complex64: torch.float32}
 _CODES = {torch.float64: "d", torch.complex128: "d", torch.float32: "f", torch.complex64: "f"}
 _RESULTS = frozenset({torch.bool, *REAL_OF, *REAL_OF.values()})
 _NUMBERS = frozenset({bool, int, float, complex})
-_Tensor = torch.Tensor
+_Tensor, _CPU = torch.Tensor, torch.device("cpu")
 
 
 class Numbers(NamedTuple):
@@ -48,9 +50,10 @@ class Numbers(NamedTuple):
 
 
 Multipliers = Sequence[Sequence[complex]]
+Ends = tuple[torch.Tensor, torch.Tensor]
 # Of the operands, the results at both ends, and the dtype of the operands, for each operand those of its elements. Of
 # results that are real or conditions, the real part of the product is what is contributed.
-Law = Callable[[Sequence[Numbers], Sequence[complex], Sequence[complex], torch.dtype], Multipliers | None]
+Law = Callable[[Sequence[Numbers], Ends, torch.dtype], Multipliers | None]
 _FEWER = 64  # how many times longer one end of a divisor is than the other, where no digit has to be looked at
 _APART = 1e-3  # of the length of a path, how much longer the way past the origin is than the path
 _KEPT = 16  # how many times larger a value is than a difference that has lost digits
@@ -63,11 +66,11 @@ _WHOLE = 100  # exponents below which a power is a product
 def law_of_complex(tags: Mapping[int | str, str], traits: int) -> Law | None:
     """The law of a function of complex numbers, by the tags of its arguments and its traits; None where it has none."""
     if traits & Trait.ARITHMETIC:
-        return _linear(_LESS if traits & Trait.SUBTRACT_FROM else _MORE, _LESS if traits & Trait.SUBTRACT else _MORE)
+        return _Sum(_LESS if traits & Trait.SUBTRACT_FROM else _MORE, _LESS if traits & Trait.SUBTRACT else _MORE)
     if traits & Trait.MULTIPLY:
-        return _product
+        return product
     if traits & Trait.DIVIDE:
-        return _quotient
+        return quotient
     if traits & Trait.POWER:
         return _power
     if set(tags.values()) == {"Linear"} and traits & Trait.EACH and traits & Trait.ELEMENTWISE:
@@ -76,20 +79,23 @@ def law_of_complex(tags: Mapping[int | str, str], traits: int) -> Law | None:
     return _holomorphic if alone and traits & Trait.HOLOMORPHIC else None
 
 
-def _linear(first: Sequence[complex], second: Sequence[complex]) -> Law:
+class _Sum:
     """The law of a sum or a difference."""
 
-    def law(
-        operands: Sequence[Numbers], fx: Sequence[complex], fr: Sequence[complex], dtype: torch.dtype
-    ) -> Multipliers | None:
-        return first, second
+    def __init__(self, first: Sequence[complex], second: Sequence[complex]) -> None:
+        self.signs = first, second
 
-    return law
+    def __call__(self, operands: Sequence[Numbers], ends: Ends, dtype: torch.dtype) -> Multipliers | None:
+        return self.signs
+
+    def of(self, a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+        """The sum of two numbers, part by part: to the last bit that of torch's parts, and of NumPy."""
+        x, y = a.item(), b.item()
+        made = y - x if self.signs[0] is _LESS else x - y if self.signs[1] is _LESS else x + y
+        return torch.scalar_tensor(made, dtype=a.dtype, device=_CPU)
 
 
-def _product(
-    operands: Sequence[Numbers], fx: Sequence[complex], fr: Sequence[complex], dtype: torch.dtype
-) -> Multipliers | None:
+def product(operands: Sequence[Numbers], ends: Ends, dtype: torch.dtype) -> Multipliers | None:
     """Each times the middle of the other's path."""
     a, b = operands
     made = _middles(b), _middles(a)
@@ -103,9 +109,7 @@ def _middles(x: Numbers) -> Sequence[complex]:
     return x.x if x.components is None else [(u + w) / 2 for u, w in zip(x.x, x.r, strict=True)]
 
 
-def _quotient(
-    operands: Sequence[Numbers], fx: Sequence[complex], fr: Sequence[complex], dtype: torch.dtype
-) -> Multipliers | None:
+def quotient(operands: Sequence[Numbers], ends: Ends, dtype: torch.dtype) -> Multipliers | None:
     """a times the middle of the path of the reciprocal of b, and −1 / (x r) of b times the middle of that of a."""
     a, b = operands
     steepest = STEEPEST.get(dtype, STEEP)
@@ -122,13 +126,11 @@ def _quotient(
     return middles, slopes
 
 
-def _holomorphic(
-    operands: Sequence[Numbers], fx: Sequence[complex], fr: Sequence[complex], dtype: torch.dtype
-) -> Multipliers | None:
+def _holomorphic(operands: Sequence[Numbers], ends: Ends, dtype: torch.dtype) -> Multipliers | None:
     """The secant slope; nothing of what does not move."""
     slopes, a = [], operands[0]
-    steepest, count = STEEPEST.get(dtype, STEEP), len(fx)
-    for i, (x, r, after, before) in enumerate(zip(a.x, a.r, fx, fr, strict=True)):
+    steepest, count = STEEPEST.get(dtype, STEEP), len(a.x)
+    for i, (x, r, after, before) in enumerate(zip(a.x, a.r, *map(listed, ends), strict=True)):
         step, difference = x - r, after - before
         if not step:
             if difference or a.components is None or any(a.components[i::count]):
@@ -145,9 +147,7 @@ def _holomorphic(
     return (slopes, slopes)
 
 
-def _power(
-    operands: Sequence[Numbers], fx: Sequence[complex], fr: Sequence[complex], dtype: torch.dtype
-) -> Multipliers | None:
+def _power(operands: Sequence[Numbers], ends: Ends, dtype: torch.dtype) -> Multipliers | None:
     """To a whole number: the slope of a small one is a polynomial."""
     a, b = operands
     n = b.x[0]
@@ -156,7 +156,7 @@ def _power(
     if not n.real.is_integer():
         return None
     if n not in (2, 3, 4):
-        return _holomorphic(operands, fx, fr, dtype)
+        return _holomorphic(operands, ends, dtype)
     slopes = []
     for x, r in zip(a.x, a.r, strict=True):
         slope = x + r if n == 2 else x * (x + r) + r * r if n == 3 else (x + r) * (x * x + r * r)
@@ -166,23 +166,21 @@ def _power(
     return slopes, slopes
 
 
-def length(
-    operands: Sequence[Numbers], fx: Sequence[complex], fr: Sequence[complex], dtype: torch.dtype
-) -> Multipliers | None:
+def length(operands: Sequence[Numbers], ends: Ends, dtype: torch.dtype) -> Multipliers | None:
     """The magnitude: the mean direction along the path from r to x, in closed form. Along the path it is the change of
     the length, across it the distance of the origin times the mean of 1 / |u|, which is 2 artanh(|x − r| / (|x| + |r|))
     over |x − r|. The conjugates are given: of the product with them the real part is that along the direction."""
     made: list[complex] = []
     (a,) = operands
     for x, r in zip(a.x, a.r, strict=True):
-        step, ends = x - r, abs(x) + abs(r)
+        step, way = x - r, abs(x) + abs(r)
         path = abs(step)
-        if not ends < math.inf:
+        if not way < math.inf:
             return None
         if not path:
             made.append(x.conjugate() / abs(x) if x else 0j)
             continue
-        if not ends - path > _APART * path:
+        if not way - path > _APART * path:
             if x and r and not _is_straight(x, r):
                 return None
             made.append((abs(x) - abs(r)) / path * (step.conjugate() / path))
@@ -190,8 +188,8 @@ def length(
         unit = step / path
         along = (x * unit.conjugate()).real + (r * unit.conjugate()).real
         across = (r.conjugate() * x).imag / path  # the signed distance of the origin from the line, to the left
-        mean = 2 * math.atanh(path / ends) / path
-        made.append((along / ends * unit - across * mean * 1j * unit).conjugate())
+        mean = 2 * math.atanh(path / way) / path
+        made.append((along / way * unit - across * mean * 1j * unit).conjugate())
     return (made,)
 
 
@@ -200,12 +198,10 @@ def _is_straight(x: complex, r: complex) -> bool:
     return (r.conjugate() * x).imag == 0
 
 
-def compared(
-    operands: Sequence[Numbers], fx: Sequence[complex], fr: Sequence[complex], dtype: torch.dtype
-) -> Multipliers | None:
+def compared(operands: Sequence[Numbers], ends: Ends, dtype: torch.dtype) -> Multipliers | None:
     """A step of the difference, shared as `npdec._law.jumps` shares it."""
-    count = len(fx)
-    jumps = [float(after.real) - float(before.real) for after, before in zip(fx, fr, strict=True)]
+    jumps = [float(after) - float(before) for after, before in zip(*map(listed, ends), strict=True)]
+    count = len(jumps)
     if chunk.get() is not None:
         return None
     shares: list[complex] = []
@@ -234,9 +230,7 @@ def compared(
 # -- calls -------------------------------------------------------------------------------------------------------------
 
 
-def each(
-    operands: Sequence[Numbers], fx: Sequence[complex], fr: Sequence[complex], dtype: torch.dtype
-) -> Multipliers | None:
+def each(operands: Sequence[Numbers], ends: Ends, dtype: torch.dtype) -> Multipliers | None:
     """Stands for the law of linear functions of each element, which are called of the components."""
     return None
 
@@ -285,14 +279,21 @@ def of_few(
 ) -> Any:
     """What a function gives of operands that are few (`are_few`), at their values and their residuals, which are in a
     complex dtype or Python's numbers; None where the law does not say it."""
+    if type(law) is _Sum and all(type(x) is _Tensor and not x.ndim for x in values):
+        func = law.of
     value = func(*values)
     if type(value) is not _Tensor or value.dtype not in _RESULTS or value.requires_grad:
         return None
     if law is each:
         (x,) = operands
-        if value._is_view() or value is values[0]:  # into which others may write
+        if value is values[0]:
             return None
-        return built(value, func(*residuals), func(x.components), x.labels)
+        if value.dtype is not dtype:
+            value = of_its_base(value)
+        made: Any = built(value, func(*residuals), func(x.components), x.labels)
+        if value._is_view():
+            link_results(made, operands, {})
+        return made
     shape, count = value.shape, value.numel()
     if not 0 < count <= HANDFUL:
         return None
@@ -322,16 +323,16 @@ def of_few(
     if labels is None:
         return None
     try:
-        multipliers = law(numbers, listed(value), listed(residual), dtype)
+        multipliers = law(numbers, (value, residual), dtype)
     except (ArithmeticError, ValueError):
         return None
     if multipliers is None:
         return None
-    made: Any = None
+    made = None
     for its, weights in zip(numbers, multipliers, strict=False):
         if its.components is not None:
             term = _times(its.components, weights, len(labels))
-            made = term if made is None else list(map(operator.add, made, term))
+            made = term if made is None else map(operator.add, made, term)
     own = dtype if value.dtype is dtype else REAL_OF[dtype]
     parts = [c.real for c in made] if own is not dtype else [part for c in made for part in (c.real, c.imag)]
     together = torch.frombuffer(array.array(_CODES[own], parts), dtype=own)
@@ -344,9 +345,12 @@ def _times(components: Sequence[complex], weights: Sequence[complex], count: int
     """The products of so many components and their multipliers."""
     if weights is _MORE:
         return components
-    return list(
-        map(operator.neg, components) if weights is _LESS else map(operator.mul, components, [*weights] * count)
-    )
+    if weights is _LESS:
+        return [-c for c in components]
+    if len(weights) == 1:
+        (weight,) = weights
+        return [c * weight for c in components]
+    return list(map(operator.mul, components, [*weights] * count))
 
 
 def are_few(x: Any) -> bool:
