@@ -136,7 +136,8 @@ class Row:
     that it takes numbers by name. `indices` are the places and names of arguments that are indices: decomposed ones are
     taken by their values. `along` gives the axes of the first argument along which the function looks at its elements,
     by all of its arguments. `found` says that the rule was not declared, but found when the function was met.
-    `numbers` is the law of two numbers on the host (`npdec._law.pairs_of_numbers`), a tuple where results are several.
+    `numbers` is the law of two numbers on the host (`npdec._law.pairs_of_numbers`), a tuple where results are several;
+    `few_complex` is that of a few complex ones (`npdec._law.complex_of_few`).
     """
 
     rule: Rule
@@ -153,6 +154,7 @@ class Row:
     rates: Function | None = None
     numbers: Any = None
     rate: Function | None = None
+    few_complex: Any = None
 
 
 rows: dict[Any, Row] = {}

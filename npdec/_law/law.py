@@ -42,6 +42,7 @@ from npdec._decomposed.tensor import DecomposedTensor, align, carries
 from npdec._impl._linalg import OF_THE_BASELINE
 from npdec._impl._util import is_half, single
 from npdec._impl.quotients_impl import in_both_orders
+from npdec._law.complex_of_few import each_of_few
 from npdec._law.differentiable import Differentiable, OwnDerivative, Stacked
 from npdec._law.discrete import of_numbers
 from npdec._law.frozen_choices import chosen_by
@@ -52,7 +53,6 @@ from npdec._law.multilinear import linear, multilinear
 from npdec._law.named_rules import affine, current_rule
 from npdec._law.ordinary import Form, is_observed
 from npdec._law.ordinary_forms import form_of, takes_options
-from npdec._law.ordinary_linear import each
 from npdec._law.overrides_scope import scope
 from npdec._law.pack import pack
 from npdec._law.pointwise_call import OneOutput, PointwiseCall
@@ -354,7 +354,7 @@ def ruled(kernel: Function, parameters: Sequence[Parameter]) -> Function:
     @functools.cache  # what is known of torch's functions is read at the first decomposed call
     def short() -> Form | None:
         if kinds == {"Linear"} and len(parameters) == 1 and spec_of(kernel).loops is not None:
-            return each  # of a ufunc
+            return each_of_few  # of a ufunc
         if (own := rows.get(kernel)) is not None and own.short is not None:
             return own.short
         row = row_of(kernel) or Row(rule)

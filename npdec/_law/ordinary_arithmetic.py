@@ -14,7 +14,7 @@ from npdec._decomposed.settings import current as settings
 from npdec._decomposed.size_limits import HANDFUL
 from npdec._decomposed.size_warnings import STEEP, half_of_digits, keeps_digits
 from npdec._decomposed.tensor import DecomposedTensor
-from npdec._law import reverse_elements, reverse_pairs
+from npdec._law import complex_of_few, reverse_elements, reverse_pairs
 from npdec._law.native_forms import in_c
 from npdec._law.ordinary import (
     FACTORS,
@@ -87,6 +87,8 @@ def _is_like(b: Any, x: DecomposedTensor) -> bool:
 def added(traits: int) -> Form:
     """The form of a + b, a − b, b − a."""
 
+    own = complex_of_few.law_of_complex({}, traits)
+
     @in_c("added", traits)
     def form(func: Function, args: Sequence[Any]) -> Any:
         if len(args) != 2:
@@ -104,6 +106,9 @@ def added(traits: int) -> Form:
                     return made
             elif _is_like(b, a):
                 return built(func(a.value, b), func(rows_of(a), b), _own(traits, a), a.labels)
+        elif complex_of_few.is_given(args):
+            made = complex_of_few.answer(own, func, args)
+            return _added(traits, func, args) if made is NotImplemented else made
         return _added(traits, func, args)
 
     return form
@@ -178,6 +183,10 @@ def product(func: Function, args: Sequence[Any]) -> Any:
                     return sum_of_two(value, residual, x, other, numbers, at_b, at_a)
         elif _is_like(other, x) and is_moderate(other):
             return built(func(x.value, other), func(rows_of(x), other), func(x.components, other), x.labels)
+    elif complex_of_few.is_given(args):
+        made = complex_of_few.answer(complex_of_few.product, func, args)
+        if made is not NotImplemented:
+            return made
     pair = pair_of(args, apart=True)
     if pair is None:
         return reverse_pairs.product(func, args)
@@ -200,6 +209,10 @@ def quotient(func: Function, args: Sequence[Any]) -> Any:
     if len(args) != 2:
         return NotImplemented
     x, other = args
+    if complex_of_few.is_given(args):
+        made = complex_of_few.answer(complex_of_few.quotient, func, args)
+        if made is not NotImplemented:
+            return made
     if type(other) in _NUMBERS:
         if 1 / STEEP <= abs(other) <= STEEP and is_ordinary(x):
             return _scaled(func, x, other)

@@ -24,7 +24,7 @@ __all__ = ["attach_carried_operators"]
 
 _FLOATS = (torch.float64, torch.float32)
 _OF_CONDITIONS, _BESIDE_CONDITIONS = ("and", "or", "xor"), ("add", "sub", "mul", "truediv")
-_OF_COMPLEX = ("add", "sub", "mul")
+_OF_COMPLEX = ("add", "sub", "mul", "truediv", "pow", "eq", "ne")
 _REFLECTED = ("pow", "floordiv", "mod")  # others have a function of torch for it, or are commutative
 
 

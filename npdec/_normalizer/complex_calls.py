@@ -1,5 +1,6 @@
-"""Sums, differences and products of two scalars of which one is complex and carries something: by the law that all
-linear and multilinear functions have, without asking which one it is."""
+"""Calls of ufuncs with a few complex numbers that carry something, scalars or arrays: values and residuals are torch's,
+contributions are found by Python's complex numbers (`npdec._law.complex_of_few`), sooner than by one call of torch for
+each step."""
 
 from __future__ import annotations
 
@@ -11,74 +12,69 @@ import torch
 from npdec._array import wrap
 from npdec._array.scalars import CONCRETE
 from npdec._core.base import UfuncBase
-from npdec._decomposed.registry import Trait, rows
+from npdec._decomposed.registry import rows
 from npdec._decomposed.settings import current as settings
-from npdec._decomposed.size_limits import HANDFUL
-from npdec._decomposed.size_warnings import STEEP
-from npdec._decomposed.tensor import DecomposedTensor, merged, placed
+from npdec._decomposed.tensor import DecomposedTensor
 from npdec._impl import dtypes_impl
-from npdec._law.ordinary import built, is_observed
+from npdec._law.complex_of_few import REAL_OF, are_few, each, of_few
+from npdec._law.ordinary import is_observed
 from npdec._normalizer.discrete_calls import CARRIED, as_number
 
 __all__ = ["BESIDE", "COMPLEX", "TAKEN", "is_given", "of_complex"]
 
-_REAL_OF = {torch.complex128: torch.float64, torch.complex64: torch.float32}
-COMPLEX = frozenset(wrap.CARRIERS[dtype] for dtype in _REAL_OF)
-_FLOATS = frozenset(wrap.CARRIERS[dtype] for dtype in _REAL_OF.values())
+COMPLEX = frozenset(wrap.CARRIERS[dtype] for dtype in REAL_OF)
+_FLOATS = frozenset(wrap.CARRIERS[dtype] for dtype in REAL_OF.values())
 _HOSTS = frozenset(CONCRETE)
 _PLAIN = frozenset({bool, int, float, complex})
 TAKEN = COMPLEX | _FLOATS | CARRIED | _HOSTS | _PLAIN
 # Those beside which a scalar that is none itself gives complex numbers.
 _CARRIERS = _FLOATS | CARRIED
-BESIDE = COMPLEX | {complex, *(cls for cls in CONCRETE if cls._torch_dtype in _REAL_OF)}
-_ARITHMETIC = Trait.ARITHMETIC | Trait.MULTIPLY
+BESIDE = COMPLEX | {complex, *(cls for cls in CONCRETE if cls._torch_dtype in REAL_OF)}
+_HOLDING = COMPLEX | _FLOATS
+_Tensor = torch.Tensor
 
 
 def is_given(inputs: tuple[Any, ...]) -> bool:
-    """Whether one of two operands is complex, and one a scalar that carries something."""
-    a, b = map(type, inputs)
-    return a in COMPLEX or b in COMPLEX or (a in BESIDE and b in _CARRIERS) or (b in BESIDE and a in _CARRIERS)
+    """Whether an operand is complex, and one a scalar or an array that carries something."""
+    carries = is_complex = False
+    for x in inputs:
+        kind = type(x)
+        if kind is wrap.ARRAY:
+            carries = carries or type(x._t) is DecomposedTensor
+            is_complex = is_complex or x._d in REAL_OF
+        elif kind in COMPLEX:
+            carries = is_complex = True
+        else:
+            carries = carries or kind in _CARRIERS
+            is_complex = is_complex or kind in BESIDE
+    return carries and is_complex
 
 
 def of_complex(function: UfuncBase, inputs: tuple[Any, ...]) -> Any:
-    """What a ufunc of two gives of such scalars; None where that is not to be found so."""
+    """What a ufunc of one or two gives of such operands; None where that is not to be found so."""
     row = rows.get(function._bare)
-    if row is None or not row.traits & _ARITHMETIC or settings.get().rule != "affine" or is_observed():
+    law = None if row is None else row.few_complex
+    if law is None and len(inputs) == 1 and function._tag == "Linear":
+        law = each
+    if law is None:
         return None
-    key = tuple([type(x) if type(x) in _PLAIN else x._d for x in inputs])
-    dtype = _computed_in(function, key)
-    if dtype not in _REAL_OF:
+    here = settings.get()
+    if here.rule != "affine" or here.frozen_conditions or function.nout > 1 or is_observed():
         return None
-    ends: list[tuple[torch.Tensor, torch.Tensor]] = []
-    components: list[torch.Tensor | None] = []
-    labels: Any = None
-    for x in inputs:
-        kind = type(x)
-        if kind in _PLAIN or kind in _HOSTS:
-            constant = dtypes_impl.scalar_tensor(x if kind in _PLAIN else x._n, dtype)
-            ends.append((constant, constant))
-            components.append(None)
-            continue
-        tensor = as_number(x._t, _REAL_OF[dtype]) if kind in CARRIED else x._t
-        if not _is_few(tensor):
-            return None
-        ends.append((tensor.value.to(dtype), tensor.residual.to(dtype)))
-        components.append(tensor.components.to(dtype))
-        if labels is None or labels is tensor.labels or labels == tensor.labels:
-            labels = tensor.labels
-            continue
-        first, count = components[0], len(labels)
-        labels, places = merged(labels, tensor.labels)
-        if first is None or len(labels) > HANDFUL:
-            return None
-        components = [
-            placed(first, range(count), len(labels)),
-            placed(tensor.components.to(dtype), places, len(labels)),
-        ]
+    dtype = _computed_in(function, tuple([type(x) if type(x) in _PLAIN else x._d for x in inputs]))
+    if dtype not in REAL_OF:
+        return None
+    tensors = [_operand(x, dtype) for x in inputs]
+    if any(tensor is None for tensor in tensors):
+        return None
     call: Any = function._bare if dtype in function._direct else function.__kernel__
-    value, residual = (call(ends[0][i], ends[1][i]) for i in (0, 1))
-    made = _linear(row.traits, components) if row.traits & Trait.ARITHMETIC else _product(ends, components)
-    return None if made is None else wrap.wrap_scalar(built(value, residual, made, labels))
+    values, residuals = [], []
+    for x in tensors:
+        value, residual = (x.value, x.residual) if type(x) is DecomposedTensor else (x, x)
+        values.append(value if value.dtype is dtype else value.to(dtype))
+        residuals.append(residual if residual.dtype is dtype else residual.to(dtype))
+    made = of_few(law, call, tensors, values, residuals, dtype)
+    return None if made is None else wrap.wrap(made)
 
 
 @functools.lru_cache(1024)
@@ -90,39 +86,16 @@ def _computed_in(function: UfuncBase, key: tuple[Any, ...]) -> Any:
         return None
 
 
-def _is_few(x: Any) -> bool:
-    """Whether it is a number on the host with a handful of dense components, that nobody differentiates."""
-    if type(x) is not DecomposedTensor or x.reverse or x.kept is not None or x.discrete:
-        return False
-    value, components = x.value, x.components
-    if (x.origin is not None and x.origin.is_near) or type(value) is not torch.Tensor or value.ndim or not value.is_cpu:
-        return False
-    if not 0 < len(x.labels) <= HANDFUL or components.dtype is not value.dtype:
-        return False
-    return not (value.requires_grad or x.residual.requires_grad or components.requires_grad)
-
-
-def _linear(traits: int, components: list[torch.Tensor | None]) -> torch.Tensor | None:
-    first, second = components
-    if second is not None and traits & Trait.SUBTRACT:
-        second = second.neg()
-    if first is not None and traits & Trait.SUBTRACT_FROM:
-        first = first.neg()
-    if first is None or second is None:
-        return second if first is None else first
-    return first + second
-
-
-def _product(
-    ends: list[tuple[torch.Tensor, torch.Tensor]], components: list[torch.Tensor | None]
-) -> torch.Tensor | None:
-    """Each times the middle of the other's path; None where that is large."""
-    terms: list[torch.Tensor] = []
-    for its, (x, r) in zip(components, ends[::-1], strict=True):
-        middle = x if x is r else x / 2 + r / 2
-        if its is None:
-            continue
-        if not abs(middle.item()) <= STEEP:
-            return None
-        terms.append(its * middle)
-    return terms[0] if len(terms) == 1 else terms[0] + terms[1]
+def _operand(x: Any, dtype: torch.dtype) -> Any:
+    """An operand as a plain tensor, or a decomposed one of floating or complex numbers; None of others, and where there
+    are more than a few."""
+    kind = type(x)
+    if kind in _PLAIN or kind in _HOSTS:
+        return dtypes_impl.scalar_tensor(x if kind in _PLAIN else x._n, dtype)
+    if kind in CARRIED:
+        tensor = as_number(x._t, REAL_OF[dtype])
+    elif kind in _HOLDING or kind is wrap.ARRAY:
+        tensor = x._t
+    else:
+        return None
+    return tensor if (type(tensor) is DecomposedTensor or type(tensor) is _Tensor) and are_few(tensor) else None

@@ -105,7 +105,7 @@ def computed(function: UfuncBase, inputs: tuple[Any, ...]) -> Any:
     made = _of_one_dtype(function, inputs)
     if made is None and (discrete_calls.is_given(inputs) or discrete_calls.is_mixed(inputs)):
         made = None if tracing() else discrete_calls.of_discrete(function, inputs)
-    if made is None and len(inputs) == 2 and complex_calls.is_given(inputs) and not tracing():
+    if made is None and len(inputs) <= 2 and complex_calls.is_given(inputs) and not tracing():
         made = complex_calls.of_complex(function, inputs)
     if made is None and (type(inputs[0]) in _CARRIED or type(inputs[-1]) in _CARRIED):
         made = _of_carried(function, inputs)

@@ -25,6 +25,7 @@ from npdec._decomposed.settings import conditions_are_frozen
 from npdec._decomposed.size_warnings import warn_infinite
 from npdec._decomposed.tensor import DecomposedTensor, carries
 from npdec._impl.histogram_impl import counted
+from npdec._law.complex_of_few import compared as compared_complex
 from npdec._law.discrete import (
     as_numbers,
     common_dtype,
@@ -56,7 +57,12 @@ Function = Callable[..., Any]
 
 
 _EACH = Trait.ELEMENTWISE
-_OF_TWO: dict[str, Any] = {"reverse": compared_in_reverse, "numbers": compared, "discrete": True}
+_OF_TWO: dict[str, Any] = {
+    "reverse": compared_in_reverse,
+    "numbers": compared,
+    "discrete": True,
+    "few_complex": compared_complex,
+}
 
 # -- comparisons -------------------------------------------------------------------------------------------------------
 

@@ -20,7 +20,7 @@ from npdec._decomposed.aliasing import link_results
 from npdec._decomposed.call import Call
 from npdec._decomposed.registry import Answer, Row, Rule, add, rows
 from npdec._decomposed.tensor import DecomposedTensor, is_reverse
-from npdec._law import discrete_moved, discrete_of_few, law
+from npdec._law import complex_of_few, discrete_moved, discrete_of_few, law
 from npdec._law.create_graph import wants_graph
 from npdec._law.discrete import OfNumbers, has_discrete
 from npdec._law.half_precision import warn_beyond_range
@@ -181,6 +181,10 @@ def dispatch(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any
         made = discrete_moved.moved(func, args)
         if made is NotImplemented:
             made = discrete_of_few.answer(func, args)
+        if made is not NotImplemented:
+            return made
+    elif not kwargs and complex_of_few.is_given(args) and not tracing() and not is_observed():
+        made = complex_of_few.answer(rows[func].few_complex if func in rows else None, func, args)
         if made is not NotImplemented:
             return made
     if torch.is_grad_enabled() and not tracing() and not is_observed():

@@ -1,0 +1,184 @@
+"""Ufuncs, operators and functions of torch of a few complex numbers, scalars and arrays: values and residuals are those
+of plain numbers to the last bit, and contributions are those of the general way, which is gone where somebody looks on
+(np.check_completeness)."""
+
+from __future__ import annotations
+
+import itertools
+import operator
+import warnings
+from typing import Any
+
+import numpy
+import pytest
+import torch
+
+import npdec as np
+import tiers
+from npdec._law import complex_of_few
+
+pytestmark = pytest.mark.quick
+DIGITS = {torch.float32: 1e-5, torch.float64: 1e-11, torch.complex64: 1e-5, torch.complex128: 1e-11}
+OF_ONE = {
+    "-": operator.neg, "abs": abs, "conj": lambda z: z.conj(), "real": lambda z: z.real, "imag": lambda z: z.imag,
+    **{f"**{n}": lambda z, n=n: z**n for n in (-2, -1, 1, 2, 3, 4, 5, 2.0)},
+}  # fmt: skip
+UFUNCS = (
+    "exp exp2 log log1p log10 sqrt square reciprocal sin cos tan sinh cosh tanh arctan arcsin arccos arcsinh arccosh "
+    "arctanh expm1 negative positive absolute conjugate angle real imag"
+).split()
+OF_TWO = {
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv, "==": operator.eq,
+    "!=": operator.ne, "divide": np.divide, "equal": np.equal,
+}  # fmt: skip
+AFTER, BEFORE = [1.5 + 1j, -2j, 0.3 - 0.2j], [0.1 + 0.2j, 1.0, 0.3 - 0.2j]
+ENDS = [
+    (AFTER, BEFORE),
+    ([2.0 + 1j, 3j, 0.5], [2.0 + 1.0001j, 3j + 1e-9, 0.5 + 1e-3j]),  # close ends
+    ([1.0 + 1j, 0.0, 1e-7j], [-1.0 - 1j, 1.0, 1.0]),  # through the origin, or to it
+    ([1e9 + 1j, 1e-9j, 1e30], [1.0, 2.0, 1j]),
+    ([complex("inf"), complex("nan"), 1.0], [1.0, 2.0, 1j]),
+]
+OTHER, OTHER_BEFORE = [0.3 - 1j, -2j, 1.0 + 1j], [0.7 + 0.1j, 0.5j, 3.0]
+
+
+def decomposed(after: Any, before: Any, dtype: str, labels: Any = None) -> Any:
+    return np.decompose(np.asarray(after, dtype=dtype), baseline=np.asarray(before, dtype=dtype), labels=labels)
+
+
+def called(function: Any, *args: Any) -> tuple[Any, list[str]]:
+    with warnings.catch_warnings(record=True) as met:
+        warnings.simplefilter("always")
+        made = function(*args)
+    return made, sorted({str(warning.message) for warning in met})
+
+
+def tensor_of(x: Any) -> Any:
+    given = getattr(x, "_t", x)
+    return given if isinstance(given, torch.Tensor) else torch.as_tensor(getattr(x, "_n", x))
+
+
+def bytes_of(x: torch.Tensor) -> bytes:
+    made: bytes = x.resolve_conj().resolve_neg().contiguous().numpy().tobytes()
+    return made
+
+
+def assert_as_in_general(function: Any, *args: Any) -> bool:
+    """Values and contributions are those of the general way, with the same warnings; whether there is one to compare
+    with. That way raises where numbers are not finite, and where contributions are not complete."""
+    made, said = called(function, *args)
+    try:
+        with np.check_completeness():
+            wanted, also_said = called(function, *args)
+    except np.exceptions.CompletenessError:
+        return False
+    assert said == also_said
+    assert type(made) is type(wanted)
+    made, wanted = tensor_of(made), tensor_of(wanted)
+    assert type(made) is type(wanted)
+    if type(wanted) is not np.DecomposedTensor:
+        assert torch.equal(made, wanted) or bool((made != made).any())
+        return True
+    assert made.discrete is wanted.discrete
+    for part in ("value", "residual"):
+        ours, theirs = getattr(made, part), getattr(wanted, part)
+        assert ours.dtype is theirs.dtype
+        assert ours.shape == theirs.shape
+        assert bytes_of(ours) == bytes_of(theirs)
+    assert made.components.dtype is wanted.components.dtype
+    assert set(made.labels) == set(wanted.labels)
+    order = [wanted.labels.index(label) for label in made.labels]
+    digits = DIGITS[wanted.components.dtype]
+    size = wanted.components.abs().nan_to_num(0, 0, 0).amax().item()
+    ours, theirs = made.components, wanted.components[order]
+    torch.testing.assert_close(ours, theirs, rtol=digits, atol=digits * (1 + size), equal_nan=True)
+    return True
+
+
+@pytest.mark.parametrize("dtype", ["complex128", "complex64"])
+@pytest.mark.parametrize("name", [*OF_ONE, *UFUNCS])
+def test_of_one(name: str, dtype: str) -> None:
+    """A function of one, of a scalar and of an array."""
+    function = OF_ONE.get(name) or getattr(np, name)
+    for after, before in tiers.turns(ENDS, [*OF_ONE, *UFUNCS].index(name), 3):
+        x = decomposed(after, before, dtype)
+        y = x * 1 + decomposed([0, 0, 0], [0.1, 0.1j, 0], dtype, ["p", "q", "r"])
+        compared = [assert_as_in_general(function, given) for given in (x, x[0], x[1], y, y[2], x.reshape(3, 1))]
+        assert any(compared) or after is not AFTER
+
+
+@pytest.mark.parametrize("dtype", ["complex128", "complex64"])
+@pytest.mark.parametrize("name", OF_TWO)
+def test_of_two(name: str, dtype: str) -> None:
+    """A function of two that carry something, under the same labels or others, and of one and a constant."""
+    function, real = OF_TWO[name], "float64" if dtype == "complex128" else "float32"
+    for after, before in tiers.turns(ENDS, [*OF_TWO].index(name) + (dtype == "complex64"), 2):
+        x = decomposed(after, before, dtype)
+        same = x * 0 + decomposed(OTHER, OTHER_BEFORE, dtype, list(x._t.labels))
+        other = decomposed(OTHER, OTHER_BEFORE, dtype, ["p", "q", "r"])
+        floats = decomposed([0.3, 4.0, 1.0], [0.7, 0.5, 3.0], real, ["p", "s", "t"])
+        constants = [2.0, 2, 1j, 0, 1e-9, np.complex64(2 - 1j), np.asarray(OTHER, dtype=dtype)]
+        beside = [same, other, same[0], other[1], floats, floats[1], floats[0] > 0.5, x]
+        for a, b in [*itertools.product((x, x[0]), (*beside, *constants)), *itertools.product(constants, (x, x[0]))]:
+            assert_as_in_general(function, a, b)
+
+
+@pytest.mark.parametrize("dtype", ["complex128", "complex64"])
+@pytest.mark.parametrize("name", [*OF_ONE, "exp", "sqrt", "log", "sin", "tanh"])
+def test_complete(name: str, dtype: str) -> None:
+    """Contributions of a function of one add up to what has changed, and the value is NumPy's."""
+    x = decomposed(AFTER, BEFORE, dtype)
+    for z, value in ((x, numpy.asarray(AFTER, dtype=dtype)), (x[0], numpy.dtype(dtype).type(AFTER[0]))):
+        made = (OF_ONE.get(name) or getattr(np, name))(z)._t
+        wanted = (OF_ONE.get(name) or getattr(numpy, name))(value)
+        digits = DIGITS[made.value.dtype]
+        numpy.testing.assert_allclose(made.value.resolve_conj().numpy(), wanted, rtol=digits)
+        torch.testing.assert_close(made.residual + made.components.sum(0), made.value, rtol=digits, atol=digits)
+
+
+def test_functions_of_torch() -> None:
+    """The functions of torch are answered in the same way."""
+    x, y = (decomposed(*ends, "complex128")._t for ends in ((AFTER, BEFORE), (OTHER, OTHER_BEFORE)))
+    for function in (torch.exp, torch.abs, torch.neg, torch.conj_physical, torch.square, torch.real, torch.conj):
+        assert_as_in_general(function, x)
+    for function in (torch.add, torch.sub, torch.rsub, torch.mul, torch.div, torch.eq, torch.ne):
+        for a, b in ((x, y), (x, 2.5), (x, 1j), (x, y.value), (x, torch.tensor(2.0)), (x, x)):
+            assert_as_in_general(function, a, b)
+    for exponent in (2, 3, 0.5, True, 1j, y.value):
+        assert_as_in_general(torch.pow, x, exponent)
+
+
+def test_answered_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ordinary calls are answered here, and those under another rule, or of many numbers, are not."""
+    seen: list[Any] = []
+    own = complex_of_few.listed
+
+    def listed(x: torch.Tensor) -> Any:
+        seen.append(x)
+        return own(x)
+
+    monkeypatch.setattr(complex_of_few, "listed", listed)
+    x = decomposed(AFTER, BEFORE, "complex128")
+    for function in (abs, np.exp, lambda z: z / (z + 3), lambda z: z**2, lambda z: z == 1j):
+        for z in (x, x[0]):
+            seen.clear()
+            function(z)
+            assert seen
+            seen.clear()
+            with np.rule("none"):
+                function(z)
+            assert not seen
+    many = decomposed(numpy.arange(20) + 1j, numpy.zeros(20), "complex128")
+    np.exp(many)
+    assert not seen
+
+
+def test_views_stay_views() -> None:
+    """What is written into the real part of an array is written into the array."""
+    x = decomposed(AFTER, BEFORE, "complex128")
+    part = x.real
+    x[0] = 7.0
+    assert part._t.value[0] == 7.0
+    negative = -x
+    negative[1] = 0
+    assert x._t.value[1] == -2j
