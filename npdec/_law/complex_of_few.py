@@ -358,12 +358,13 @@ def are_few(x: Any) -> bool:
     it is decomposed."""
     if type(x) is not DecomposedTensor:
         return type(x) is not _Tensor or not (x.requires_grad or not x.is_cpu or x.numel() > HANDFUL)
-    value, components, origin = x.value, x.components, x.origin
+    value, origin = x.value, x.origin
     if x.reverse or x.kept is not None or x.discrete or type(value) is not _Tensor or not value.is_cpu:
         return False
     count, elements = len(x.labels), value.numel()
     if (origin is not None and origin.is_near) or not 0 < count <= HANDFUL or elements > HANDFUL:
         return False
+    components = x.components  # which are there: others are made when they are asked for
     if components.dtype is not value.dtype or not components.numel() == count * elements <= FEW:
         return False
     return not (value.requires_grad or x.residual.requires_grad or components.requires_grad)

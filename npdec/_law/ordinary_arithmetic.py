@@ -209,10 +209,6 @@ def quotient(func: Function, args: Sequence[Any]) -> Any:
     if len(args) != 2:
         return NotImplemented
     x, other = args
-    if complex_of_few.is_given(args):
-        made = complex_of_few.answer(complex_of_few.quotient, func, args)
-        if made is not NotImplemented:
-            return made
     if type(other) in _NUMBERS:
         if 1 / STEEP <= abs(other) <= STEEP and is_ordinary(x):
             return _scaled(func, x, other)
@@ -235,6 +231,8 @@ def quotient(func: Function, args: Sequence[Any]) -> Any:
             return made
     pair = pair_of(args, apart=True)
     if pair is None:
+        if complex_of_few.is_given(args):
+            return complex_of_few.answer(complex_of_few.quotient, func, args)
         made = reverse_pairs.quotient(func, args)
         return reverse_elements.quotient(func, args) if made is NotImplemented else made
     first, second = pair.components

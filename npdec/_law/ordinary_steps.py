@@ -57,10 +57,11 @@ def stepwise(
     if here.rule != "affine":
         return NotImplemented
     if len(args) == 2 and not options:
-        made = jumps_of_numbers(shares, func, *args)
+        are_two = type(args[0]) is type(args[1]) is DecomposedTensor
+        made = None if are_two and args[0].value.ndim else jumps_of_numbers(shares, func, *args)
         if made is not None:
             return made
-        if type(args[0]) is type(args[1]) is DecomposedTensor:
+        if are_two:
             return _of_two(shares, func, args)
     call = single(places, 0, func, args, options)
     if call is None:
