@@ -120,7 +120,10 @@ def sharded(mesh):
         for name, options in calls.items():
             made = np.attribute(net, x, **options)
             options = {key: value for key, value in options.items() if key != "mesh"}
-            found[f"{name} {freed}"] = same(everything(made), everything(np.attribute(whole, x, **options)))
+            wanted = np.attribute(whole, x, **options)
+            found[f"{name} {freed}"] = same([*made, made.around], [*wanted, wanted.around])
+            # What is missing is rounding, added up in another order where a network is attributed in steps.
+            found[f"{name} {freed}, error"] = bool(np.allclose(made.error, wanted.error, rtol=0, atol=1e-6))
         streams = [list(attribute_rows(a, numbers(5, 9), output=0, batch_size=2, **on)) for a, on in (
             (whole, {}), (net, {"mesh": mesh})
         )] if not freed else []  # fmt: skip

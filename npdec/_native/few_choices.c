@@ -29,16 +29,20 @@ PyObject *
 larger_number(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
     Number numbers[2];
-    double shares[2];
+    double shares[2], weights[2];
     if (count != 3 || !PyLong_CheckExact(args[0]) || !are_numbers(args + 1, 2, 0, numbers))
         return or_none(left_to_python());
     int sign = PyLong_AsLong(args[0]) > 0 ? 1 : -1, bits = bits_of(numbers, 2);
-    const Number *x = &numbers[0], *y = &numbers[1];
+    int is_turned = !numbers[0].carries; /* the one that carries something comes first: zeros have a sign */
+    const Number *x = &numbers[is_turned], *y = &numbers[!is_turned];
     PyObject *made = NULL;
     if (bits != 0 && x->parts.value_at.bits == bits && y->parts.value_at.bits == bits && (x->x != 0 || y->x != 0)
-        && (x->r != 0 || y->r != 0) && leading(sign, x->x, y->x, x->r, y->r, shares))
-        made = number_by_weights(leader(sign, x->x, y->x), leader(sign, x->r, y->r), numbers, 2, shares, ADD_ALL,
+        && (x->r != 0 || y->r != 0) && leading(sign, x->x, y->x, x->r, y->r, shares)) {
+        weights[is_turned] = shares[0];
+        weights[!is_turned] = shares[1];
+        made = number_by_weights(leader(sign, x->x, y->x), leader(sign, x->r, y->r), numbers, 2, weights, ADD_ALL,
                                  bits);
+    }
     let_numbers_go(numbers, 2);
     return or_none(made == NULL ? left_to_python() : made);
 }

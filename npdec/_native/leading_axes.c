@@ -6,6 +6,8 @@ PyObject *
 call(PyObject *func, PyObject *first, PyObject *const *rest, Py_ssize_t count)
 {
     PyObject *args[MOST_GIVEN + 1] = {NULL, first};
+    if (count >= MOST_GIVEN) /* more than any function takes: torch says what is wrong */
+        return NULL;
     for (Py_ssize_t i = 0; i < count; i++)
         args[i + 2] = rest[i];
     return PyObject_Vectorcall(func, args + 1, (size_t)(count + 1) | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);

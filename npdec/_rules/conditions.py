@@ -61,14 +61,13 @@ _OF_TWO: dict[str, Any] = {
     "reverse": compared_in_reverse,
     "numbers": compared,
     "discrete": True,
-    "few_complex": compared_complex,
 }
 
 # -- comparisons -------------------------------------------------------------------------------------------------------
 
 
-@rule("eq __eq__", traits=_EACH, short=comparison(operator.eq), **_OF_TWO)
-@rule("ne not_equal __ne__", traits=_EACH, short=comparison(operator.ne), **_OF_TWO)
+@rule("eq __eq__", traits=_EACH, short=comparison(operator.eq), few_complex=compared_complex, **_OF_TWO)
+@rule("ne not_equal __ne__", traits=_EACH, short=comparison(operator.ne), few_complex=compared_complex, **_OF_TWO)
 @rule("lt less __lt__", traits=_EACH, short=comparison(operator.lt), **_OF_TWO)
 @rule("le less_equal __le__", traits=_EACH, short=comparison(operator.le), **_OF_TWO)
 @rule("gt greater __gt__", traits=_EACH, short=comparison(operator.gt), **_OF_TWO)

@@ -347,3 +347,10 @@ def test_what_was_written_is_no_square_any_more() -> None:
     mean = square.mean(-1, keepdim=True)
     assert torch.allclose(mean.components, square.components.mean(-1, keepdim=True), rtol=1e-12)
     assert not torch.allclose((x * torch.rsqrt(mean)).components, F.rms_norm(x, (3,), eps=0.0).components, rtol=1e-6)
+
+
+@pytest.mark.parametrize("function", [torch.exp, torch.tanh, torch.Tensor.floor, torch.Tensor.double])
+def test_more_arguments_than_any_function_takes(function: Any) -> None:
+    """They are torch's to refuse, however many there are."""
+    with pytest.raises(TypeError):
+        function(made((3,), torch.float64, 1), *["x"] * 40)
