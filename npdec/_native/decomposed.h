@@ -118,6 +118,17 @@ PyObject *few_sum_of_two(PyObject *const *args, int traits);
 PyObject *few_product_of_two(PyObject *const *args);
 PyObject *few_quotient_of_two(PyObject *const *args);
 PyObject *few_over(PyObject *func, PyObject *constant, PyObject *tensor);
+/* The places of other labels among these and them, which `labels` are then, no more than `most`; NULL are none. 0 where
+ * Python is to say. */
+int few_places(PyObject **labels, PyObject *others, Py_ssize_t most, Py_ssize_t *places);
+/* The numbers of a constant beside each element; 0 where it is none of the dtype and shape, or without axes. */
+int few_constant(PyObject *constant, const Parts *x, double *to, Py_ssize_t size);
+
+/* few_steps.c: what the components of an element, so many of which these are the sum and the sum of magnitudes, are
+ * multiplied with where it jumps; 0 where Python is to look at it. `size` is that of the ends of the step, of a function
+ * that may move beside its jumps as well, or less than zero. */
+int few_share(double jump, double step, double total, double gross, double size, Py_ssize_t count, int bits,
+              double *share);
 
 /* Whether nobody differentiates the parts of x, forwards or back, or follows what is made of them; forms are asked
  * where `is_observed` has seen to the rest. */

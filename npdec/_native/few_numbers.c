@@ -2,11 +2,9 @@
  * what was computed. `npdec._law.ordinary_numbers` does the same in Python. */
 #include "few_numbers.h"
 #include "tensors.h"
-#include <float.h>
 #include <math.h>
 
 #define WHOLE 9007199254740992.0 /* up to which integers are floats */
-#define ROUNDINGS 32             /* between a step and the sum of its components: `npdec._law.of_few` */
 
 void
 let_numbers_go(Number *numbers, Py_ssize_t count)
@@ -108,73 +106,19 @@ int
 jump_shared(const Parts *x, const double *column, Py_ssize_t count, double jump, double step, double size, int bits,
             double *found)
 {
-    double eps = bits == 64 ? DBL_EPSILON : FLT_EPSILON, tiny = bits == 64 ? DBL_MIN : FLT_MIN;
-    double greatest = bits == 64 ? DBL_MAX : FLT_MAX, total = 0, gross = 0;
+    double total = 0, gross = 0;
     for (Py_ssize_t i = 0; i < count; i++) {
         double number = column == NULL ? few_element_of(&x->components_at, i) : column[i];
         total += number;
         gross += fabs(number);
     }
-    if (!(gross < INFINITY))
-        return 0;
-    int is_known = fabs(step - total) <= ROUNDINGS * eps * gross
-                && fabs(total) > fmax(1 / given.steep, sqrt(eps)) * gross
-                && (size < 0 || count != 1 || fabs(total) > ROUNDINGS * eps * size);
-    *found = 0;
-    if (jump == 0)
-        return is_known || size < 0 || gross == 0;
-    *found = is_known ? jump / total : 0;
-    return fabs(*found) >= tiny / eps && fabs(*found) <= greatest * eps && fabs(*found) * gross < greatest;
+    return few_share(jump, step, total, gross, size, count, bits, found);
 }
 
 int
 jump_of(const Number *x, double jump, double size, int bits, double *found)
 {
     return jump_shared(&x->parts, NULL, x->parts.components_at.shape[0], jump, x->x - x->r, size, bits, found);
-}
-
-static int
-are_same(PyObject *labels, PyObject *others)
-{
-    Py_ssize_t count = PyTuple_GET_SIZE(labels);
-    if (labels == others)
-        return 1;
-    if (count != PyTuple_GET_SIZE(others))
-        return 0;
-    for (Py_ssize_t i = 0; i < count; i++)
-        if (PyTuple_GET_ITEM(labels, i) != PyTuple_GET_ITEM(others, i))
-            return 0;
-    return 1;
-}
-
-/* Where the labels of `x` are among these and its own, which `labels` is then; 0 where Python is to say. */
-static int
-find_places(const Parts *x, PyObject **labels, Py_ssize_t *places)
-{
-    Py_ssize_t count = PyTuple_GET_SIZE(x->labels), i = 0;
-    if (*labels == NULL || are_same(*labels, x->labels)) {
-        for (; i < count; i++)
-            places[i] = i;
-        if (*labels == NULL)
-            *labels = Py_NewRef(x->labels);
-        return 1;
-    }
-    PyObject *found = PyObject_CallFunctionObjArgs(given.merged, *labels, x->labels, NULL), *its = NULL;
-    if (found != NULL && PyTuple_CheckExact(found) && PyTuple_GET_SIZE(found) == 2
-        && PyTuple_CheckExact(PyTuple_GET_ITEM(found, 0)))
-        its = PySequence_Fast(PyTuple_GET_ITEM(found, 1), "places of labels are a sequence");
-    Py_ssize_t all = its == NULL ? 0 : PyTuple_GET_SIZE(PyTuple_GET_ITEM(found, 0));
-    int is_found = its != NULL && PySequence_Fast_GET_SIZE(its) == count && all <= MOST_NUMBERS * HANDFUL
-                && all < given.many;
-    for (; i < count && is_found; i++) {
-        places[i] = PyLong_AsSsize_t(PySequence_Fast_GET_ITEM(its, i));
-        is_found = places[i] >= 0 && places[i] < all;
-    }
-    if (is_found)
-        Py_SETREF(*labels, Py_NewRef(PyTuple_GET_ITEM(found, 0)));
-    Py_XDECREF(its);
-    Py_XDECREF(found);
-    return is_found;
 }
 
 Py_ssize_t
@@ -188,7 +132,7 @@ total_of(const Number *numbers, Py_ssize_t count, const double *weights, int are
             continue;
         const Array *at = &numbers[i].parts.components_at;
         int is_first = *labels == NULL;
-        if (!find_places(&numbers[i].parts, labels, places)) {
+        if (!few_places(labels, numbers[i].parts.labels, MOST_NUMBERS * HANDFUL, places)) {
             Py_CLEAR(*labels);
             left_to_python();
             return -1;

@@ -18,34 +18,32 @@ are_same(PyObject *labels, PyObject *others)
     return 1;
 }
 
-/* Where the labels of the second one are among those of both, which are `labels` then; 0 where Python is to say. */
-static int
-find_places(Pair *pair, PyObject **labels)
+int
+few_places(PyObject **labels, PyObject *others, Py_ssize_t most, Py_ssize_t *places)
 {
-    Py_ssize_t count = PyTuple_GET_SIZE(pair->y.labels), i = 0;
-    if (count > FEW_COMPONENTS)
+    Py_ssize_t count = PyTuple_GET_SIZE(others), i = 0;
+    if (count > most)
         return 0;
-    if (are_same(pair->x.labels, pair->y.labels)) {
+    if (*labels == NULL || are_same(*labels, others)) {
         for (; i < count; i++)
-            pair->places[i] = i;
-        *labels = Py_NewRef(pair->x.labels);
+            places[i] = i;
+        if (*labels == NULL)
+            *labels = Py_NewRef(others);
         return 1;
     }
-    PyObject *found = PyObject_CallFunctionObjArgs(given.merged, pair->x.labels, pair->y.labels, NULL);
-    PyObject *places = NULL;
+    PyObject *found = PyObject_CallFunctionObjArgs(given.merged, *labels, others, NULL), *its = NULL;
     if (found != NULL && PyTuple_CheckExact(found) && PyTuple_GET_SIZE(found) == 2
         && PyTuple_CheckExact(PyTuple_GET_ITEM(found, 0)))
-        places = PySequence_Fast(PyTuple_GET_ITEM(found, 1), "places of labels are a sequence");
-    if (places != NULL && PySequence_Fast_GET_SIZE(places) == count)
-        for (; i < count; i++) {
-            pair->places[i] = PyLong_AsSsize_t(PySequence_Fast_GET_ITEM(places, i));
-            if (pair->places[i] < 0 || pair->places[i] >= PyTuple_GET_SIZE(PyTuple_GET_ITEM(found, 0)))
-                break;
-        }
-    int is_found = places != NULL && i == count && !PyErr_Occurred();
+        its = PySequence_Fast(PyTuple_GET_ITEM(found, 1), "places of labels are a sequence");
+    Py_ssize_t all = its == NULL ? 0 : PyTuple_GET_SIZE(PyTuple_GET_ITEM(found, 0));
+    int is_found = its != NULL && PySequence_Fast_GET_SIZE(its) == count && all <= most && all < given.many;
+    for (; i < count && is_found; i++) {
+        places[i] = PyLong_AsSsize_t(PySequence_Fast_GET_ITEM(its, i));
+        is_found = places[i] >= 0 && places[i] < all;
+    }
     if (is_found)
-        *labels = Py_NewRef(PyTuple_GET_ITEM(found, 0));
-    Py_XDECREF(places);
+        Py_SETREF(*labels, Py_NewRef(PyTuple_GET_ITEM(found, 0)));
+    Py_XDECREF(its);
     Py_XDECREF(found);
     return is_found;
 }
@@ -73,7 +71,8 @@ is_pair(PyObject *a, PyObject *b, Pair *pair)
     int is_open = pair->x.value_at.bits == pair->y.value_at.bits && few_is_open(&pair->x) && few_is_open(&pair->y)
                && (pair->x.value_at.rank == 0 || pair->y.value_at.rank == 0
                    || are_alike(&pair->x.value_at, &pair->y.value_at))
-               && find_places(pair, &pair->labelled.labels);
+               && few_places(&pair->labelled.labels, pair->x.labels, FEW_COMPONENTS, pair->places)
+               && few_places(&pair->labelled.labels, pair->y.labels, FEW_COMPONENTS, pair->places);
     if (is_open) {
         pair->count = PyTuple_GET_SIZE(pair->labelled.labels);
         is_open = pair->count < given.many && pair->count * pair->size <= FEW_COMPONENTS;
@@ -236,9 +235,8 @@ few_quotient_of_two(PyObject *const *args)
     return made;
 }
 
-/* The numbers of a constant beside each element; 0 where it is none of the dtype and shape, or without axes. */
-static int
-numbers_of(PyObject *constant, const Parts *x, double *to, Py_ssize_t size)
+int
+few_constant(PyObject *constant, const Parts *x, double *to, Py_ssize_t size)
 {
     Array at = {.rank = 0};
     int is_number = PyFloat_CheckExact(constant) || PyLong_CheckExact(constant);
@@ -274,7 +272,7 @@ few_over(PyObject *func, PyObject *constant, PyObject *tensor)
     if (!parts_of(tensor, &x))
         return NULL;
     Py_ssize_t size = elements_in(&x.value_at);
-    int is_moderate = size <= HANDFUL && few_is_open(&x) && is_usual_rule() && numbers_of(constant, &x, weights, size);
+    int is_moderate = size <= HANDFUL && few_is_open(&x) && is_usual_rule() && few_constant(constant, &x, weights, size);
     for (Py_ssize_t i = 0; i < size && is_moderate; i++) {
         double steep = 1 / few_element_of(&x.value_at, i) / few_element_of(&x.residual_at, i);
         is_moderate = isfinite(steep);

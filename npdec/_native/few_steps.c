@@ -5,12 +5,10 @@
 
 #define ROUNDINGS 32 /* between a step and the sum of its components */
 
-/* What the components of an element, of which these are the sum and the sum of magnitudes, are multiplied with; 0 where
- * Python is to look at it. `size` is that of the ends of the step, of a function that may move beside its jumps as well,
- * or less than zero. */
-static int
-share_of(const Range *range, double jump, double step, double total, double gross, double size, int count, double *share)
+int
+few_share(double jump, double step, double total, double gross, double size, Py_ssize_t count, int bits, double *share)
 {
+    const Range *range = few_range(bits);
     double digits = fmax(1 / given.steep, sqrt(range->eps)), rounding = ROUNDINGS * range->eps;
     if (!(gross < INFINITY))
         return 0;
@@ -63,7 +61,6 @@ static int
 are_shared(double *sums, Py_ssize_t rows, Py_ssize_t size, const double *jumps, const double *steps, const double *sizes,
            const Array *like)
 {
-    const Range *range = few_range(like->bits);
     int moves = sizes != NULL;
     for (Py_ssize_t i = 0; i < size && !moves; i++)
         moves = jumps[i] != 0;
@@ -73,7 +70,8 @@ are_shared(double *sums, Py_ssize_t rows, Py_ssize_t size, const double *jumps, 
             total += sums[row * size + i];
             gross += fabs(sums[row * size + i]);
         }
-        if (moves && !share_of(range, jumps[i], steps[i], total, gross, sizes == NULL ? -1 : sizes[i], (int)rows, &share))
+        double ends = sizes == NULL ? -1 : sizes[i];
+        if (moves && !few_share(jumps[i], steps[i], total, gross, ends, rows, like->bits, &share))
             return 0;
         if (like->bits == 32 && like->rank > 0)
             share = (float)share;
@@ -160,21 +158,13 @@ of_two(PyObject *func, PyObject *const *args)
     return made;
 }
 
-/* A constant: a number, or a tensor of the dtype without axes or of the shape; its numbers beside the elements. */
+/* Whether a constant is no number beyond the integers that floats are: torch may compare those as what they are. */
 static int
-is_constant(PyObject *constant, const Parts *x, double *numbers, Py_ssize_t size)
+is_small(PyObject *constant)
 {
-    Array at = {.rank = 0};
     int is_number = PyFloat_CheckExact(constant) || PyLong_CheckExact(constant);
     double number = is_number ? PyFloat_AsDouble(constant) : 0;
-    if (is_number && (PyErr_Occurred() || fabs(number) > 0x1p53)) /* torch may compare integers as what they are */
-        return 0;
-    if (!is_number && !(is_plain(constant, x, &at) && is_on_host(&at) && is_readable(constant)
-                        && (at.rank == 0 || are_alike(&at, &x->value_at))))
-        return 0;
-    for (Py_ssize_t i = 0; i < size; i++)
-        numbers[i] = is_number ? number : few_element_of(&at, i);
-    return 1;
+    return !PyErr_Occurred() && !(fabs(number) > 0x1p53);
 }
 
 /* A comparison: a step of the difference of the two sides. */
@@ -194,7 +184,8 @@ compared(const Form *form, PyObject *func, PyObject *const *args, Py_ssize_t cou
         return NULL;
     PyObject *constant = args[!is_turned];
     Py_ssize_t size = elements_in(&x.value_at), rows = x.components_at.shape[0];
-    if (x.value_at.rank > 0 && few_is_open(&x) && is_constant(constant, &x, numbers, size)) { /* few_choices.c */
+    int is_array = x.value_at.rank > 0; /* numbers are those of few_choices.c */
+    if (is_array && few_is_open(&x) && is_small(constant) && few_constant(constant, &x, numbers, size)) {
         value = PyObject_CallFunctionObjArgs(func, is_turned ? constant : x.value, is_turned ? x.value : constant, NULL);
         if (value != NULL)
             residual = PyObject_CallFunctionObjArgs(func, is_turned ? constant : x.residual,
