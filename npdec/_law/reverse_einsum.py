@@ -10,10 +10,9 @@ from typing import Any
 import torch
 
 from npdec._decomposed.reverse_graph import with_vjp
-from npdec._decomposed.tensor import DecomposedTensor
-from npdec._law.ordinary_reverse import is_ordinary, on_graph, on_graph_of
+from npdec._law.ordinary_reverse import on_graph
 from npdec._law.quadrature_nodes import gauss_legendre
-from npdec._law.reverse_forms import constant, einsum_in_reverse
+from npdec._law.reverse_forms import einsum_in_reverse, operands_of
 
 __all__ = ["einsum"]
 
@@ -33,26 +32,15 @@ def _of_several(func: Function, args: Sequence[Any]) -> Any:
     """Of (equation, operand, ...), of a result that is named and of no axes that are not."""
     equation, *operands = args
     equation = equation.replace(" ", "")
-    like = next((t for t in operands if type(t) is DecomposedTensor), None)
     letter = next((letter for letter in _LETTERS if letter not in equation), None)
-    if like is None or "->" not in equation or "." in equation or letter is None:
+    if "->" not in equation or "." in equation or letter is None:
+        return NotImplemented
+    known = operands_of(operands)
+    if known is None:
         return NotImplemented
     given, out = equation.split("->")
-    terms, values, residuals, carriers, places = given.split(","), [], [], [], []
-    for place, t in enumerate(operands):
-        if type(t) is DecomposedTensor:
-            if not is_ordinary(t) or t.labels != like.labels or t.value.dtype is not like.value.dtype:
-                return NotImplemented
-            values.append(t.value)
-            residuals.append(t.residual)
-            carriers.append(on_graph_of(t))
-            places.append(place)
-        else:
-            kept = constant(t, like.value)
-            if kept is None:
-                return NotImplemented
-            values.append(kept)
-            residuals.append(kept)
+    terms, (values, residuals, carriers, moving, like) = given.split(","), known
+    places = [place for place, moves in enumerate(moving) if moves]
     if len(terms) != len(values) or any(len(term) != t.ndim for term, t in zip(terms, values, strict=True)):
         return NotImplemented
     value = func(equation, *values)

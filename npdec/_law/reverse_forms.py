@@ -22,8 +22,9 @@ from npdec._law.ordinary import Form
 from npdec._law.ordinary_reverse import is_ordinary, on_graph, on_graph_of
 
 __all__ = [
-    "Single", "affine", "affine_in_first", "all_but", "also", "before", "constant", "einsum_in_reverse", "filled",
-    "of_body", "of_both", "on_graph_with", "padded", "pair_of", "product_beside", "product_with", "single", "taken",
+    "Operands", "Single", "affine", "affine_in_first", "all_but", "also", "before", "constant", "einsum_in_reverse",
+    "filled", "of_body", "of_both", "on_graph_with", "operands_of", "padded", "pair_of", "product_beside",
+    "product_with", "single", "taken",
 ]  # fmt: skip
 
 Function = Callable[..., Any]
@@ -47,6 +48,38 @@ def also(short: Form | None, reverse: Function) -> Form:
 def _takes_options(form: Any) -> bool:
     function = form.func if isinstance(form, partial) else form
     return form is not None and "options" in function.__code__.co_varnames
+
+
+class Operands(NamedTuple):
+    """The operands of a call in reverse mode, constants among them; what is on the graph of the others, and which those
+    are; and the first of them."""
+
+    values: list[torch.Tensor]
+    residuals: list[torch.Tensor]
+    carriers: list[torch.Tensor]
+    moving: list[bool]
+    like: DecomposedTensor
+
+
+def operands_of(given: Sequence[Any]) -> Operands | None:
+    """The operands, if they are ordinary ones under the same labels, and constants of their dtype; else None."""
+    like = next((t for t in given if type(t) is DecomposedTensor), None)
+    if like is None:
+        return None
+    found = Operands([], [], [], [type(t) is DecomposedTensor for t in given], like)
+    for t, moves in zip(given, found.moving, strict=True):
+        if moves:
+            if not is_ordinary(t) or t.labels != like.labels or t.value.dtype is not like.value.dtype:
+                return None
+            value, residual = t.value, t.residual
+            found.carriers.append(on_graph_of(t))
+        else:
+            value = residual = constant(t, like.value)
+            if value is None:
+                return None
+        found.values.append(value)
+        found.residuals.append(residual)
+    return found
 
 
 def constant(t: Any, like: torch.Tensor) -> torch.Tensor | None:

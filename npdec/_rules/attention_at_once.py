@@ -12,10 +12,9 @@ import torch
 
 from npdec._decomposed.reverse_graph import with_vjp
 from npdec._decomposed.settings import current as settings
-from npdec._decomposed.tensor import DecomposedTensor
-from npdec._law.ordinary_reverse import is_ordinary, on_graph, on_graph_of
+from npdec._law.ordinary_reverse import on_graph
 from npdec._law.overrides_scope import scope
-from npdec._law.reverse_forms import constant
+from npdec._law.reverse_forms import operands_of
 from npdec._rules.attention_reverse import Heads
 
 __all__ = ["attention_in_reverse"]
@@ -37,25 +36,12 @@ def _attention(
     if len(args) > 6 or len(given) != len(_NAMES) or given["dropout_p"] or scope() is not None:
         return NotImplemented
     parts, mask = [given[name] for name in _NAMES[:3]], given["attn_mask"]
-    like = next((t for t in parts if type(t) is DecomposedTensor), None)
-    if like is None or settings.get().frozen_attention or not _is_mask(mask):
+    if settings.get().frozen_attention or not _is_mask(mask):
         return NotImplemented
-    values, residuals, carriers, moving = [], [], [], []
-    for t in parts:
-        if type(t) is DecomposedTensor:
-            if not is_ordinary(t) or t.labels != like.labels or t.value.dtype is not like.value.dtype:
-                return NotImplemented
-            values.append(t.value)
-            residuals.append(t.residual)
-            carriers.append(on_graph_of(t))
-            moving.append(True)
-        else:
-            kept = constant(t, like.value)
-            if kept is None:
-                return NotImplemented
-            values.append(kept)
-            residuals.append(kept)
-            moving.append(False)
+    known = operands_of(parts)
+    if known is None:
+        return NotImplemented
+    values, residuals, carriers, moving, like = known
     causal, scale, gqa = given["is_causal"], given["scale"], given["enable_gqa"]
     groups = 1
     if gqa and values[0].ndim == values[1].ndim == values[2].ndim > 2:
