@@ -184,6 +184,10 @@ static PyMethodDef methods[] = {
      "weighted_numbers(value, residual, a, b, weight of a, weight of b): a decomposed number, or None."},
     {"jumps_of_numbers", (PyCFunction)(void (*)(void))jumps_of_numbers, METH_FASTCALL,
      "jumps_of_numbers(which, a, b), of decomposed numbers: one, a tuple of two, or None."},
+    {"attach_complex", attach_complex, METH_VARARGS,
+     "attach_complex(laws, slot of rows, limits of single and of double precision)"},
+    {"complex_of_few", (PyCFunction)(void (*)(void))complex_of_few, METH_FASTCALL,
+     "complex_of_few(law, function, operands): what it gives of few complex numbers, or None."},
     {"attach_reverse", attach_reverse, METH_VARARGS,
      "attach_reverse(pointwise, on_graph_of, link, finished, torch.empty_like, ContextVar of a second derivative, "
      "ContextVar of settings, the usual ones)"},
