@@ -8,6 +8,7 @@ finite, slopes that are steep, differences that have lost digits.
 
 from __future__ import annotations
 
+import cmath
 import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
@@ -15,13 +16,15 @@ from typing import NamedTuple
 import torch
 
 from npdec._decomposed.registry import Trait
-from npdec._decomposed.size_warnings import STEEP, STEEPEST
+from npdec._decomposed.size_warnings import STEEP, STEEPEST, half_of_digits
+from npdec._impl import slopes_impl
 from npdec._law.all_components import current as chunk
 from npdec._law.of_few import ROUNDINGS, listed
+from npdec._law.quadrature_nodes import gauss_legendre
 
 __all__ = [
-    "LAWS", "LESS", "MORE", "REAL_OF", "Law", "Numbers", "Sum", "compared", "each", "law_of_complex", "length",
-    "product", "quotient",
+    "LAWS", "LESS", "MORE", "NODES", "REAL_OF", "Law", "Numbers", "Sum", "compared", "each", "law_of_complex",
+    "length", "product", "quotient",
 ]  # fmt: skip
 
 REAL_OF = {torch.complex128: torch.float64, torch.complex64: torch.float32}
@@ -48,17 +51,23 @@ _KEPT = 16  # how many times larger a value is than a difference that has lost d
 MORE: Sequence[complex] = (1.0,)  # of a summand, whose contributions are not multiplied: they may be infinite
 LESS: Sequence[complex] = (-1.0,)
 _WHOLE = 100  # exponents below which a power is a product
+_FEW_NODES, *_MORE_NODES = NODES = gauss_legendre(8), gauss_legendre(16), gauss_legendre(32)
+_ALIKE = 1e-7  # the square of which is what twice as many nodes leave
+_WANTED = 1e-12 / 8  # as the quadrature in double precision
 
 
-def law_of_complex(tags: Mapping[int | str, str], traits: int) -> Law | None:
-    """The law of a function of complex numbers, by the tags of its arguments and its traits; None where it has none."""
+def law_of_complex(
+    tags: Mapping[int | str, str], traits: int, rates: Callable[..., object] | None = None
+) -> Law | None:
+    """The law of a function of complex numbers, by the tags of its arguments, its traits and the formula of its
+    derivatives; None where it has none."""
     if traits & Trait.ARITHMETIC:
         return SUMS[2 if traits & Trait.SUBTRACT_FROM else bool(traits & Trait.SUBTRACT)]
     if traits & Trait.MULTIPLY:
         return product
     if traits & Trait.DIVIDE:
         return quotient
-    if traits & Trait.POWER:
+    if traits & Trait.POWER or rates is slopes_impl.rates_of_power:
         return _power
     if set(tags.values()) == {"Linear"} and traits & Trait.EACH and traits & Trait.ELEMENTWISE:
         return each
@@ -142,9 +151,9 @@ def _power(operands: Sequence[Numbers], ends: Ends, dtype: torch.dtype) -> Multi
     a, b = operands
     n = b.x[0]
     if b.components is not None or any(other != n for other in b.x) or n.imag or not abs(n.real) < _WHOLE:
-        return None
+        return _any_power(a, b, ends, dtype)
     if not n.real.is_integer():
-        return None
+        return _any_power(a, b, ends, dtype)
     if n not in (2, 3, 4):
         return _holomorphic(operands, ends, dtype)
     slopes = []
@@ -154,6 +163,57 @@ def _power(operands: Sequence[Numbers], ends: Ends, dtype: torch.dtype) -> Multi
             return None
         slopes.append(slope)
     return slopes, slopes
+
+
+def _any_power(a: Numbers, b: Numbers, ends: Ends, dtype: torch.dtype) -> Multipliers | None:
+    """The mean gradients along the path, which meets no negative number."""
+    steepest, digits = STEEPEST.get(dtype, STEEP), half_of_digits(REAL_OF[dtype])
+    eps, made = torch.finfo(dtype).eps, list[tuple[complex, complex]]()
+    for x, r, y, s, fx, fr in zip(a.x, a.r, b.x, b.r, *map(listed, ends), strict=True):
+        if a.components is not None and not _is_beside_negatives(x, r):
+            return None
+        means = _means_of_power(_FEW_NODES, x, r, y, s)
+        for nodes in _MORE_NODES:
+            fewer, means = means, _means_of_power(nodes, x, r, y, s)
+            if all(abs(rough - mean) <= _ALIKE * abs(mean) for rough, mean in zip(fewer, means, strict=True)):
+                break
+        else:
+            return None
+        if any(
+            its.components is not None and not abs(mean) <= steepest for its, mean in zip((a, b), means, strict=True)
+        ):
+            return None
+        made.append(means)
+        by_a, by_b = means[0] * (x - r), means[1] * (y - s)
+        size, gross = abs(fx) + abs(fr), abs(by_a) + abs(by_b)
+        if not abs(fx - fr - by_a - by_b) <= max(_WANTED, 10 * eps) * size + 16 * eps * gross:
+            return None
+        if not gross <= digits * size:
+            return None
+    return [first for first, _ in made], [second for _, second in made]
+
+
+def _is_beside_negatives(x: complex, r: complex) -> bool:
+    """Whether a segment meets neither zero nor a negative number, where logarithms jump."""
+    if x.real > 0 and r.real > 0:
+        return True
+    if x.imag * r.imag > 0:
+        return True
+    rise = x.imag - r.imag
+    return rise != 0 and (r.real * x.imag - x.real * r.imag) / rise > 0
+
+
+def _means_of_power(
+    nodes: Sequence[tuple[float, float]], x: complex, r: complex, y: complex, s: complex
+) -> tuple[complex, complex]:
+    by_base = by_exponent = 0j
+    for node, weight in nodes:
+        base, exponent = r + node * (x - r), s + node * (y - s)
+        log = cmath.log(base)
+        whole = cmath.exp(exponent * log) * weight
+        by_base += exponent * whole / base
+        by_exponent += log * whole
+    return by_base, by_exponent
 
 
 def length(operands: Sequence[Numbers], ends: Ends, dtype: torch.dtype) -> Multipliers | None:

@@ -100,6 +100,8 @@ def of_few(
             link_results(made, operands, {})
         return made
     shape, count = value.shape, value.numel()
+    if value.dtype is not dtype and value.dtype in REAL_OF:
+        return None
     if not 0 < count <= HANDFUL:
         return None
     residual, numbers = func(*residuals), []

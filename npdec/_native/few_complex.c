@@ -345,15 +345,16 @@ complex_of_few(PyObject *module, PyObject *const *args, Py_ssize_t count)
 }
 
 /* attach_complex(laws, in the order of their numbers; slot `few_complex` of rows; and of single and of double precision
- * (eps, tiny, steepest)) */
+ * (eps, tiny, steepest, digits); and 8, 16 and 32 nodes with their weights */
 PyObject *
 attach_complex(PyObject *module, PyObject *args)
 {
-    PyObject *laws, *member;
+    PyObject *laws, *member, *nodes[3];
     ComplexLimits *a = &known.single, *b = &known.twice;
-    if (!PyArg_ParseTuple(args, "O!O(ddd)(ddd):attach_complex", &PyTuple_Type, &laws, &member, &a->eps, &a->tiny,
-                          &a->steepest, &b->eps, &b->tiny, &b->steepest)
-        || (known.member = offset_of(member)) < 0)
+    if (!PyArg_ParseTuple(args, "O!O(dddd)(dddd)O!O!O!:attach_complex", &PyTuple_Type, &laws, &member, &a->eps,
+                          &a->tiny, &a->steepest, &a->digits, &b->eps, &b->tiny, &b->steepest, &b->digits,
+                          &PyTuple_Type, &nodes[0], &PyTuple_Type, &nodes[1], &PyTuple_Type, &nodes[2])
+        || (known.member = offset_of(member)) < 0 || !set_power_nodes(nodes))
         return NULL;
     if (PyTuple_GET_SIZE(laws) != COMPLEX_LAWS)
         return PyErr_Format(PyExc_ValueError, "attach_complex: %zd laws, of which there are %d", PyTuple_GET_SIZE(laws),

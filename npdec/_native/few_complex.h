@@ -18,7 +18,7 @@ typedef struct {
 
 /* What `npdec._decomposed.size_warnings` and torch say of a precision. */
 typedef struct {
-    double eps, tiny, steepest;
+    double eps, tiny, steepest, digits;
 } ComplexLimits;
 
 /* A call of one or two, and what it gives at both ends. */
@@ -36,5 +36,7 @@ enum { COMPLEX_SUM, COMPLEX_DIFFERENCE, COMPLEX_LESSENED, COMPLEX_PRODUCT, COMPL
 
 /* What the components of each operand are multiplied with at each element; 0 where a general way knows more. */
 int complex_weights(int law, const ComplexCall *call, Py_complex (*weights)[HANDFUL]);
+
+int set_power_nodes(PyObject *const *levels);         /* three tuples of nodes and weights; 0 with an error */
 
 #endif

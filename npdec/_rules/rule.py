@@ -89,7 +89,7 @@ def rule(
             rates=rates,
             numbers=numbers or numbers_of(tags, traits, mean, rates),
             rate=rate,
-            few_complex=few_complex or law_of_complex(tags, traits),
+            few_complex=few_complex or law_of_complex(tags, traits, rates),
         )
         add(found, row, replaces)
         return made
