@@ -136,14 +136,20 @@ def _holomorphic(operands: Sequence[Numbers], ends: Ends, dtype: torch.dtype) ->
                 return None
             slopes.append(0j)
             continue
-        size = abs(difference)
-        if not _KEPT * size > max(abs(after), abs(before)):  # or NaN
-            return None
-        slope = difference / step
-        if not 1 / STEEP**4 <= abs(slope) <= steepest:
+        slope = _secant(step, after, before, steepest)
+        if slope is None:
             return None
         slopes.append(slope)
     return (slopes, slopes)
+
+
+def _secant(step: complex, after: complex, before: complex, steepest: float) -> complex | None:
+    """The slope between two ends, a step apart; None where it has lost digits, or is steep."""
+    difference = after - before
+    if not step or not _KEPT * abs(difference) > max(abs(after), abs(before)):  # or NaN
+        return None
+    slope = difference / step
+    return slope if 1 / STEEP**4 <= abs(slope) <= steepest else None
 
 
 def _power(operands: Sequence[Numbers], ends: Ends, dtype: torch.dtype) -> Multipliers | None:
@@ -166,10 +172,15 @@ def _power(operands: Sequence[Numbers], ends: Ends, dtype: torch.dtype) -> Multi
 
 
 def _any_power(a: Numbers, b: Numbers, ends: Ends, dtype: torch.dtype) -> Multipliers | None:
-    """The mean gradients along the path, which meets no negative number."""
+    """The secant slopes, and of two that move the mean gradients along the path, which meets no negative number."""
+    both = a.components is not None and b.components is not None
     steepest, digits = STEEPEST.get(dtype, STEEP), half_of_digits(REAL_OF[dtype])
     eps, made = torch.finfo(dtype).eps, list[tuple[complex, complex]]()
     for x, r, y, s, fx, fr in zip(a.x, a.r, b.x, b.r, *map(listed, ends), strict=True):
+        slope = None if both else _secant(y - s if a.components is None else x - r, fx, fr, steepest)
+        if slope is not None:
+            made.append((slope, slope))
+            continue
         if a.components is not None and not _is_beside_negatives(x, r):
             return None
         means = _means_of_power(_FEW_NODES, x, r, y, s)

@@ -118,6 +118,19 @@ moves(const ComplexCall *call, Py_ssize_t i)
     return 0;
 }
 
+/* The slope between the ends of an element, a step apart; 0 where it has lost digits, or is steep. */
+static int
+secant(const ComplexCall *call, Py_ssize_t i, Py_complex step, Py_complex *slope)
+{
+    Py_complex difference = minus(call->after[i], call->before[i]);
+    double after = size(call->after[i]), before = size(call->before[i]);
+    if (is_zero(step) || !(KEPT * size(difference) > (before > after ? before : after)))
+        return 0;
+    *slope = over(difference, step);
+    double steep = size(*slope);
+    return 1 / (given.steep * given.steep * given.steep * given.steep) <= steep && steep <= call->limits->steepest;
+}
+
 static int
 of_holomorphic(const ComplexCall *call, Py_complex (*weights)[HANDFUL])
 {
@@ -130,12 +143,7 @@ of_holomorphic(const ComplexCall *call, Py_complex (*weights)[HANDFUL])
                 return 0;
             continue;
         }
-        double after = size(call->after[i]), before = size(call->before[i]);
-        if (!(KEPT * size(difference) > (before > after ? before : after)))
-            return 0;
-        weights[0][i] = over(difference, step);
-        double slope = size(weights[0][i]);
-        if (!(1 / (given.steep * given.steep * given.steep * given.steep) <= slope && slope <= call->limits->steepest))
+        if (!secant(call, i, step, &weights[0][i]))
             return 0;
     }
     return 1;
@@ -197,6 +205,11 @@ of_any_power(const ComplexCall *call, Py_complex (*weights)[HANDFUL])
     for (Py_ssize_t i = 0; i < call->count; i++) {
         Py_complex x = call->of[0].x[i], r = call->of[0].r[i], y = call->of[1].x[i], s = call->of[1].r[i];
         Py_complex fewer[2], means[2], change = minus(call->after[i], call->before[i]);
+        int are_both = call->of[0].carries && call->of[1].carries;
+        if (!are_both && secant(call, i, call->of[0].carries ? minus(x, r) : minus(y, s), &weights[0][i])) {
+            weights[1][i] = weights[0][i];
+            continue;
+        }
         if (is_zero(x) || is_zero(r) || (call->of[0].carries && !is_beside_negatives(x, r)))
             return 0;
         int level = 1, are_enough = 0;

@@ -305,7 +305,7 @@ attach_decomposed(PyObject *module, PyObject *args)
         {&names.expand, "expand"}, {&names.detach, "detach"}, {&names.neg, "neg"},
         {&names.clone, "clone"}, {&names.reshape, "reshape"}, {&names.permute, "permute"},
         {&names.contiguous, "contiguous"}, {&names.mT, "mT"}, {&names.view, "view"},
-        {&names.writes, "writes"}};
+        {&names.writes, "writes"}, {&names.name, "__name__"}};
     PyObject *variables[3], *told[2], *member, *limit, *functions[11];
     PyObject **const kept[11] = {&given.link, &given.rows_of, &given.is_moderate, &given.residual_of, &given.narrowed,
                                 &given.matmul, &given.plan, &given.of_no_class,

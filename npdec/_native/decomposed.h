@@ -9,7 +9,7 @@
 extern struct names {
     PyObject *value, *residual, *components, *labels, *reverse, *discrete, *kept, *origin, *views, *class,
         *requires_grad, *is_view, *shape, *expand, *detach, *neg, *clone, *reshape, *permute, *contiguous,
-        *mT, *view, *writes;
+        *mT, *view, *writes, *name;
 } names;
 
 /* What `attach_decomposed` was given. */
@@ -126,6 +126,9 @@ int few_constant(PyObject *constant, const Parts *x, double *to, Py_ssize_t size
 
 /* few_complex.c: what a function with this row gives of complex numbers that carry something, or NULL */
 PyObject *few_complex_call(PyObject *row, PyObject *func, PyObject *const *args, Py_ssize_t count);
+
+/* few_stacks.c: numbers in a row, or NULL */
+PyObject *few_stacked_numbers(PyObject *func, PyObject *const *tensors, Py_ssize_t count, long dim);
 
 /* few_steps.c: what the components of an element, so many of which these are the sum and the sum of magnitudes, are
  * multiplied with where it jumps; 0 where Python is to look at it. `size` is that of the ends of the step, of a function

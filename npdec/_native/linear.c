@@ -186,6 +186,13 @@ joined(const Form *form, PyObject *func, PyObject *const *args, Py_ssize_t count
         return NULL;
     Py_ssize_t many = unpacked(&tensors, 1, &items), held = 0;
     Parts parts[MOST_GIVEN];
+    Array first;
+    if (many > 0 && (Py_IS_TYPE(tensors[0], given.type) || Py_IS_TYPE(tensors[0], arrays.tensor))
+        && look_at_any(tensors[0], &first) && first.rank == 0
+        && (made = few_stacked_numbers(func, tensors, many, dim)) != NULL) {
+        Py_XDECREF(items);
+        return made;
+    }
     for (; many <= MOST_GIVEN && held < many; held++)
         if (!parts_of_linear(tensors[held], &parts[held]))
             break;

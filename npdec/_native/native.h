@@ -320,6 +320,10 @@ PyObject *clamped_number(PyObject *module, PyObject *const *args, Py_ssize_t cou
 PyObject *chosen_number(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *weighted_numbers(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *jumps_of_numbers(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *larger_of_arrays(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *chosen_of_arrays(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *ends_of_two(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *weighted_arrays(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *attach_complex(PyObject *module, PyObject *args);
 PyObject *complex_of_few(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *attach_origins(PyObject *module, PyObject *args);

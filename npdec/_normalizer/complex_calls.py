@@ -69,9 +69,6 @@ def of_complex(function: UfuncBase, inputs: tuple[Any, ...]) -> Any:
     if any(tensor is None for tensor in tensors):
         return None
     call: Any = function._bare if dtype in function._direct else function.__kernel__
-    x = tensors[0]
-    if law is each and function._bare is not None and call is function._bare and type(x) is DecomposedTensor:
-        return wrap.wrap(function._bare(x)) if x.value.dtype is dtype else None
     found = in_memory(law, call, tensors) if all(t.dtype is dtype for t in tensors) else None
     if found is not None:
         return wrap.wrap(found)

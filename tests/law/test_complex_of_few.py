@@ -151,7 +151,13 @@ def test_functions_of_torch() -> None:
         assert_as_in_general(torch.pow, x, exponent)
 
 
-POWERS = [(1.5 + 1j, 0.1 + 0.2j, -0.4, 0.2j), (-2j, 1.0, 1 + 1j, 2.5), (1 - 0.2j, 0.3 + 2j, 0.5, 0.5), (2, 3j, 1j, 1)]
+POWERS = [
+    (1.5 + 1j, 0.1 + 0.2j, -0.4, 0.2j),
+    (-2j, 1.0, 1 + 1j, 2.5),
+    (1 - 0.2j, 0.3 + 2j, 0.5, 0.5),
+    (2, 3j, 1j, 1),
+    (2, 2 + 1e-9, 1j, 1j - 1e-9),
+]
 
 
 @pytest.mark.parametrize("dtype", ["complex128", "complex64"])
