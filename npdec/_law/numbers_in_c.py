@@ -1,5 +1,5 @@
-"""Decomposed numbers, and arrays of few elements, beside each other and beside constants, where `npdec._native` is built:
-what their functions give, or None where the law in Python is to find it."""
+"""Decomposed numbers, and arrays of few elements, beside each other and beside constants, where `npdec._native` is
+built: what their functions give, or None where the law in Python is to find it."""
 
 from __future__ import annotations
 

@@ -3,6 +3,7 @@ finds, and the contributions are those of the general way."""
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import pytest
@@ -124,3 +125,43 @@ def test_numbers_in_a_row(dtype: torch.dtype) -> None:
         torch.cat([a, b])
     with pytest.raises(RuntimeError):
         torch.stack([a, y])
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
+@pytest.mark.parametrize("name", ["lt", "le", "gt", "ge", "eq", "ne"])
+def test_compared(name: str, dtype: torch.dtype) -> None:
+    """Comparisons of numbers with constant arrays, and of arrays, have the contributions of the general way."""
+    for a, b in operands(dtype):
+        made = getattr(torch, name)(a, b)
+        with np.check_completeness():
+            wanted = getattr(torch, name)(a, b)
+        assert made.discrete
+        assert torch.equal(made.value, wanted.value)
+        assert torch.equal(made.residual, wanted.residual)
+        assert set(made.labels) == set(wanted.labels)
+        order = [wanted.labels.index(label) for label in made.labels]
+        torch.testing.assert_close(made.components, wanted.components[order])
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
+def test_close(dtype: torch.dtype) -> None:
+    """Closeness of few elements has the contributions of the general way."""
+    for a, b in operands(dtype):
+        for more in ((), (0.3, 0.5), (0.0, 1.0)):
+            with warnings.catch_warnings(record=True) as met:
+                warnings.simplefilter("always")
+                made, said = torch.isclose(a, b, *more), [str(warning.message) for warning in met]
+                try:
+                    with np.check_completeness():
+                        wanted = torch.isclose(a, b, *more)
+                except np.exceptions.CompletenessError:  # of what only rounding has moved
+                    assert dtype is torch.float32
+                    continue
+            assert said == [str(warning.message) for warning in met][len(said) :]
+            assert made.discrete
+            assert torch.equal(made.value, wanted.value)
+            assert torch.equal(made.residual, wanted.residual)
+            assert made.components.dtype is wanted.components.dtype
+            assert set(made.labels) == set(wanted.labels)
+            order = [wanted.labels.index(label) for label in made.labels]
+            torch.testing.assert_close(made.components, wanted.components[order])
