@@ -169,8 +169,7 @@ def hstack(tup: Sequence[ArrayLike], *, dtype: DTypeLike | None = None, casting:
     array([[1, 3],
            [2, 4]])
     """
-    row = at_once(torch.stack, tup, 0, dtype, casting) if tup and not any(a.dim() for a in tup) else None
-    if row is not None:  # of numbers
+    if tup and not any(a.dim() for a in tup) and (row := at_once(torch.stack, tup, 0, dtype, casting)) is not None:
         return row
     arrays = [a if a.dim() else shape_impl.atleast_1d(a) for a in tup]
     axis = 1 if arrays and arrays[0].ndim > 1 else 0

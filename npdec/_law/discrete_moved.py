@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from npdec._decomposed.aliasing import link_ordinary
-from npdec._decomposed.batching_rules import is_of_one_axis
+from npdec._decomposed.batching_rules import is_plain
 from npdec._decomposed.kept_components import dtype_of_steps
 from npdec._decomposed.registry import Row, Trait, rows
 from npdec._decomposed.size_limits import MANY
@@ -37,7 +37,7 @@ def moved(func: Function, args: Sequence[Any]) -> Any:
 def _of_one(row: Row, func: Function, x: Any, *rest: Any) -> Any:
     if not _is_kept(x) or len(x.labels) >= MANY or not all(map(_is_plain, rest)):
         return NotImplemented
-    if row.traits & Trait.INDEX and not is_of_one_axis(rest[0]):
+    if row.traits & Trait.INDEX and not is_plain(rest[0]):
         return NotImplemented
     assert row.batch is not None
     value = func(x.value, *rest)

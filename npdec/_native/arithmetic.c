@@ -17,6 +17,8 @@ as_moderate(PyObject *constant, double *number)
 {
     if (PyFloat_CheckExact(constant))
         *number = PyFloat_AS_DOUBLE(constant);
+    else if (PyBool_Check(constant))
+        *number = constant == Py_True;
     else if (PyLong_CheckExact(constant)) {
         *number = PyLong_AsDouble(constant);
         if (*number == -1 && PyErr_Occurred())
@@ -133,10 +135,65 @@ are_two(PyObject *const *args, Py_ssize_t count)
     return count == 2 && Py_IS_TYPE(args[0], given.type) && Py_IS_TYPE(args[1], given.type);
 }
 
+/* --- a + alpha * b ------------------------------------------------------------------------------------------------ */
+
+int
+is_with_alpha(const Form *form, Py_ssize_t count, PyObject *keywords)
+{
+    if (form->answer == unless_near && form->inner != NULL)
+        form = form->inner;
+    return form->answer == added && count == 2 && PyTuple_GET_SIZE(keywords) == 1
+        && PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(keywords, 0), "alpha") == 0;
+}
+
+/* The function of two parts. */
+static PyObject *
+with_alpha(PyObject *func, PyObject *a, PyObject *b, PyObject *alpha)
+{
+    static PyObject *keywords;
+    if (keywords == NULL && (keywords = Py_BuildValue("(s)", "alpha")) == NULL)
+        return NULL;
+    PyObject *args[] = {NULL, a, b, alpha};
+    return PyObject_Vectorcall(func, args + 1, 2 | PY_VECTORCALL_ARGUMENTS_OFFSET, keywords);
+}
+
+/* x and alpha times a tensor, which may be decomposed under the same labels. */
+static PyObject *
+added_times(const Form *form, PyObject *func, PyObject *const *args)
+{
+    Parts x, y;
+    Array at;
+    if ((form->traits & SUBTRACTS_FROM) || !(PyLong_CheckExact(args[2]) || PyFloat_CheckExact(args[2]))
+        || !parts_of(args[0], &x))
+        return NULL;
+    PyObject *value = NULL, *residual = NULL, *components = NULL;
+    int is_constant = is_plain(args[1], &x, &at), are_two = !is_constant && parts_of(args[1], &y);
+    if (is_constant && !x.has_equal_rows && broadcasts(&at, &x.value_at)) {
+        if ((value = with_alpha(func, x.value, args[1], args[2])) != NULL)
+            residual = with_alpha(func, x.residual, args[1], args[2]);
+        if (residual != NULL)
+            components = PyObject_CallMethodNoArgs(x.components, names.clone);
+    }
+    else if (are_two && x.labels == y.labels && !x.has_equal_rows && !y.has_equal_rows
+             && are_alike(&x.value_at, &y.value_at) && x.value_at.bits == y.value_at.bits) {
+        if ((value = with_alpha(func, x.value, y.value, args[2])) != NULL)
+            residual = with_alpha(func, x.residual, y.residual, args[2]);
+        if (residual != NULL)
+            components = with_alpha(func, x.components, y.components, args[2]);
+    }
+    PyObject *made = built(value, residual, components, &x, 0);
+    if (are_two)
+        let_parts_go(&y);
+    let_parts_go(&x);
+    return made;
+}
+
 PyObject *
 added(const Form *form, PyObject *func, PyObject *const *args, Py_ssize_t count)
 {
     Beside call;
+    if (count == 3)
+        return added_times(form, func, args);
     PyObject *found = reversed_added(func, args, count);
     if (found != NULL || PyErr_Occurred())
         return found;

@@ -5,6 +5,7 @@
 #include <math.h>
 
 #define MOST_SIDES 3
+#define MOST_LISTED 64
 
 /* A decomposed tensor, a constant one, or a number of Python's. */
 typedef struct {
@@ -92,6 +93,16 @@ are_sides(PyObject *const *args, int count, int conditions, Sides *sides)
     let_sides_go(sides);
     left_to_python();
     return 0;
+}
+
+/* Whether there are so few components that Python's numbers have them as well, which round once (`npdec._law.of_few`). */
+static int
+have_few_components(const Sides *sides)
+{
+    for (int i = 0; i < sides->count; i++)
+        if (sides->of[i].carries && elements_in(&sides->of[i].parts.components_at) > MOST_LISTED)
+            return 0;
+    return 1;
 }
 
 static double
@@ -220,8 +231,9 @@ larger_of_arrays(PyObject *module, PyObject *const *args, Py_ssize_t count)
     double weights[MOST_SIDES][HANDFUL], shares[2];
     if (count != 4 || !PyLong_CheckExact(args[0]) || !are_sides(args + 2, 2, 0, &sides))
         return or_none(left_to_python());
-    int sign = PyLong_AsLong(args[0]) > 0 ? 1 : -1, are_known = !sides.of[0].is_number && !sides.of[1].is_number;
     const Side *x = &sides.of[0], *y = &sides.of[1];
+    int sign = PyLong_AsLong(args[0]) > 0 ? 1 : -1;
+    int are_known = have_few_components(&sides) && !x->is_number && !y->is_number;
     for (Py_ssize_t i = 0; i < sides.size && are_known; i++) {
         are_known = leading_shares_of(sign, end(x, 0, i), end(y, 0, i), end(x, 1, i), end(y, 1, i), shares);
         weights[0][i] = shares[0];
@@ -252,7 +264,7 @@ chosen_of_arrays(PyObject *module, PyObject *const *args, Py_ssize_t count)
         high += first * first;
         low += second * second;
     }
-    int is_open = condition->at.rank > 0 && !(a->is_number && b->is_number)
+    int is_open = condition->at.rank > 0 && !(a->is_number && b->is_number) && have_few_components(&sides)
                && (!condition->carries || (sqrt(high) < 0.999 * given.steep && sqrt(low) < 0.999 * given.steep));
     PyObject *value = is_open ? called(args[0], &sides, 0) : NULL;
     PyObject *residual = value == NULL ? NULL : called(args[0], &sides, 1);

@@ -42,7 +42,7 @@ matmul(const Form *form, PyObject *func, PyObject *const *args, Py_ssize_t count
         return reversed_matmul(func, args, count);
     PyObject *factor = args[!is_behind];
     int rank = x.value_at.rank;
-    int is_batch = rank == 3 && !is_behind && !x.has_equal_rows;
+    int is_batch = rank == 3 && !x.has_equal_rows;
     if (rank >= 1 && is_plain(factor, &x, &at) && (is_batch ? at.rank == 3 : rank <= 2 && at.rank >= 1 && at.rank <= 2)
         && (!x.has_equal_rows || (!is_behind && rank == at.rank && rank == 2)) && is_moderate(factor, &at)) {
         if (is_behind)
