@@ -83,6 +83,7 @@ enum { BY_RULE, OF_AXES, OF_KEY, RESHAPED, SQUEEZED, UNSQUEEZED, PERMUTED, SWAPP
 
 /* leading_axes.c */
 PyObject *call(PyObject *func, PyObject *first, PyObject *const *rest, Py_ssize_t count); /* func(first, *rest) */
+PyObject *with_axes(const Parts *x, int rank); /* the components, as those of a value with so many axes at least */
 /* The items of a list or tuple that is the only argument, or else the arguments; -1 with an error. They are those of
  * `held` then, or NULL: a list may be another one while something is made. */
 Py_ssize_t unpacked(PyObject *const **items, Py_ssize_t count, PyObject **held);

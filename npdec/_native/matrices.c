@@ -13,6 +13,16 @@ narrowed(const Parts *x)
     return row;
 }
 
+/* Whether they have the same strides. */
+static int
+lie_alike(const Array *a, const Array *b)
+{
+    for (int axis = 0; axis < a->rank; axis++)
+        if (a->strides[axis] != b->strides[axis])
+            return 0;
+    return 1;
+}
+
 /* The other, decomposed factor behind a constant one. */
 static PyObject *
 behind(PyObject *func, PyObject *factor, int rank, const Parts *x)
@@ -49,8 +59,8 @@ matmul(const Form *form, PyObject *func, PyObject *const *args, Py_ssize_t count
             made = behind(func, factor, at.rank, &x);
         else {
             PyObject *row = narrowed(&x), *residual = NULL, *components = NULL;
-            PyObject *rows = row == NULL || (!x.has_equal_rows && is_by_rows(&x.residual_at))
-                           ? Py_XNewRef(row) : PyObject_CallMethodNoArgs(row, names.contiguous);
+            int lies_alike = !x.has_equal_rows && (is_by_rows(&x.residual_at) || lie_alike(&x.residual_at, &x.value_at));
+            PyObject *rows = row == NULL || lies_alike ? Py_XNewRef(row) : PyObject_CallMethodNoArgs(row, names.contiguous);
             PyObject *value = rows == NULL ? NULL : call(func, x.value, &factor, 1);
             if (value != NULL)
                 residual = call(func, rows, &factor, 1);
