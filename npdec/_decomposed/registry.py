@@ -137,7 +137,7 @@ class Row:
     taken by their values. `along` gives the axes of the first argument along which the function looks at its elements,
     by all of its arguments. `found` says that the rule was not declared, but found when the function was met.
     `numbers` is the law of two numbers on the host (`npdec._law.pairs_of_numbers`), a tuple where results are several;
-    `few_complex` is that of a few complex ones (`npdec._law.complex_of_few`).
+    `few_complex` is that of a few complex ones (`npdec._law.complex_laws`).
     """
 
     rule: Rule

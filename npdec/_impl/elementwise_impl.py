@@ -107,7 +107,7 @@ def negative(x: Linear):
     >>> np.negative(np.array([1.5, -2.0]))
     array([-1.5,  2. ])
     """
-    if x.is_complex():  # torch gives the zeros of long arrays no sign
+    if x.is_complex() and x.dim():  # torch gives the zeros of long arrays no sign
         return torch.complex(torch.neg(torch.real(x)), torch.neg(torch.imag(x)))
     return wrapping(torch.neg, x)
 

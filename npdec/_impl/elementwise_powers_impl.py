@@ -90,6 +90,8 @@ def _complex_power(x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
     number = _constant(x2)
     if number is not None and _is_whole(number):
         return _repeated_product(x1, int(number.real))
+    if number is not None and type(x1) is torch.Tensor and _constant(x1):  # a number that is not zero
+        return torch.pow(x1, x2)
     one, exponent = torch.ones_like(x1), torch.real(x2)
     zero = x1 == 0
     base = torch.where(zero, one, x1)

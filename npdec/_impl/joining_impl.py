@@ -169,6 +169,8 @@ def hstack(tup: Sequence[ArrayLike], *, dtype: DTypeLike | None = None, casting:
     array([[1, 3],
            [2, 4]])
     """
+    if tup and not any(a.dim() for a in tup) and (row := at_once(torch.stack, tup, 0, dtype, casting)) is not None:
+        return row
     arrays = [a if a.dim() else shape_impl.atleast_1d(a) for a in tup]
     axis = 1 if arrays and arrays[0].ndim > 1 else 0
     return concatenate(arrays, axis, dtype=dtype, casting=casting)

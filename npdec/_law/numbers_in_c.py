@@ -1,5 +1,5 @@
-"""Decomposed numbers beside each other and beside constants, where `npdec._native` is built: what their functions give,
-or None where the law in Python is to find it."""
+"""Decomposed numbers, and arrays of few elements, beside each other and beside constants, where `npdec._native` is
+built: what their functions give, or None where the law in Python is to find it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ from npdec._impl.quotients_impl import in_both_orders, of_quotient, of_rest
 from npdec._law.all_components import current as chunk
 from npdec._native import calls
 
-__all__ = ["chosen_number", "clamped_number", "compared_numbers", "jumps_of_numbers", "larger_number", "weighted"]
+__all__ = [
+    "chosen", "clamped_number", "compared_numbers", "ends_of_two", "jumps_of_numbers", "larger", "weighted",
+    "weighted_arrays",
+]  # fmt: skip
 
 Function = Callable[..., Any]
 
@@ -40,9 +43,10 @@ _JUMPS: dict[Any, int] = {
 }
 
 
-def larger_number(sign: int, a: Any, b: Any) -> Any:
-    """The maximum (sign 1) or minimum (−1)."""
-    return None if calls is None else calls.larger_number(sign, a, b)
+def larger(sign: int, func: Function, a: Any, b: Any) -> Any:
+    """The maximum (sign 1) or minimum (−1) of two numbers, or of a few elements."""
+    made = None if calls is None else calls.larger_number(sign, a, b)
+    return calls.larger_of_arrays(sign, func, a, b) if made is None and calls is not None else made
 
 
 def compared_numbers(compare: Function, a: Any, b: Any) -> Any:
@@ -55,14 +59,25 @@ def clamped_number(x: Any, low: Any, high: Any) -> Any:
     return None if calls is None else calls.clamped_number(x, low, high)
 
 
-def chosen_number(condition: Any, a: Any, b: Any) -> Any:
-    """One of two numbers by a condition, which may be decomposed too."""
+def chosen(func: Function, condition: Any, a: Any, b: Any) -> Any:
+    """One of two numbers, or of a few elements, by a condition, which may be decomposed too."""
     if calls is None:
         return None
     here = settings.get()
     if type(condition) is DecomposedTensor and (here.frozen_conditions or here.rule == "none"):
         return None
-    return calls.chosen_number(condition, a, b)
+    made = calls.chosen_number(condition, a, b)
+    return calls.chosen_of_arrays(func, condition, a, b) if made is None else made
+
+
+def ends_of_two(a: Any, b: Any) -> Any:
+    """The numbers of few elements of both at the value, and at the residual."""
+    return None if calls is None else calls.ends_of_two(a, b)
+
+
+def weighted_arrays(value: Any, residual: Any, a: Any, b: Any, of_a: list[float], of_b: list[float]) -> Any:
+    """What has of the components of both, of few elements, each times its weight, added up."""
+    return None if calls is None else calls.weighted_arrays(value, residual, a, b, of_a, of_b)
 
 
 def jumps_of_numbers(shares: Any, func: Function, a: Any, b: Any) -> Any:

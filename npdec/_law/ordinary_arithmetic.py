@@ -14,7 +14,7 @@ from npdec._decomposed.settings import current as settings
 from npdec._decomposed.size_limits import HANDFUL
 from npdec._decomposed.size_warnings import STEEP, half_of_digits, keeps_digits
 from npdec._decomposed.tensor import DecomposedTensor
-from npdec._law import complex_of_few, reverse_elements, reverse_pairs
+from npdec._law import complex_laws, complex_of_few, reverse_elements, reverse_pairs
 from npdec._law.native_forms import in_c
 from npdec._law.ordinary import (
     FACTORS,
@@ -87,7 +87,7 @@ def _is_like(b: Any, x: DecomposedTensor) -> bool:
 def added(traits: int) -> Form:
     """The form of a + b, a − b, b − a."""
 
-    own = complex_of_few.law_of_complex({}, traits)
+    own = complex_laws.law_of_complex({}, traits)
 
     @in_c("added", traits)
     def form(func: Function, args: Sequence[Any], options: dict[str, Any] | None = None) -> Any:
@@ -205,7 +205,7 @@ def product(func: Function, args: Sequence[Any]) -> Any:
         elif _is_like(other, x) and is_moderate(other):
             return built(func(x.value, other), func(rows_of(x), other), func(x.components, other), x.labels)
     elif complex_of_few.is_given(args):
-        made = complex_of_few.answer(complex_of_few.product, func, args)
+        made = complex_of_few.answer(complex_laws.product, func, args)
         if made is not NotImplemented:
             return made
     pair = pair_of(args, apart=True)
@@ -253,7 +253,7 @@ def quotient(func: Function, args: Sequence[Any]) -> Any:
     pair = pair_of(args, apart=True)
     if pair is None:
         if complex_of_few.is_given(args):
-            return complex_of_few.answer(complex_of_few.quotient, func, args)
+            return complex_of_few.answer(complex_laws.quotient, func, args)
         made = reverse_pairs.quotient(func, args)
         return reverse_elements.quotient(func, args) if made is NotImplemented else made
     first, second = pair.components

@@ -16,8 +16,8 @@ from npdec._decomposed.settings import current as settings
 from npdec._decomposed.size_warnings import STEEP, has_few_digits
 from npdec._decomposed.tensor import DecomposedTensor, Labels, align, places_of, union
 from npdec._impl._util import rounding_to
+from npdec._law import numbers_in_c
 from npdec._law.native_forms import in_c
-from npdec._law.numbers_in_c import chosen_number, compared_numbers, larger_number
 from npdec._law.of_few import (
     FEW,
     Numbers,
@@ -61,7 +61,7 @@ def larger(sign: int) -> Form:
 
 
 def larger_of_pair(sign: int, func: Function, args: Sequence[Any]) -> Any:
-    made = larger_number(sign, *args) if len(args) == 2 else NotImplemented
+    made = numbers_in_c.larger(sign, func, *args) if len(args) == 2 else NotImplemented
     if made is None:
         made = _larger_number(sign, func, *args)
     if made is not NotImplemented:
@@ -154,7 +154,7 @@ def _compared(compare: Function, func: Function, args: Sequence[Any]) -> Any:
     here = settings.get()
     if here.frozen_conditions or here.rule == "none" or len(args) != 2:
         return NotImplemented
-    made = compared_numbers(compare, *args)
+    made = numbers_in_c.compared_numbers(compare, *args)
     if made is None:
         made = _compared_numbers(compare, *args)
     if made is not NotImplemented:
@@ -230,7 +230,7 @@ def chosen(func: Function, args: Sequence[Any]) -> Any:
     if len(args) != 3:
         return NotImplemented
     condition, a, b = args
-    made = chosen_number(condition, a, b)
+    made = numbers_in_c.chosen(torch.where, condition, a, b)
     if made is None:
         made = _chosen_number(condition, a, b)
     if made is NotImplemented and type(condition) is DecomposedTensor:

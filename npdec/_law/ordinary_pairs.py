@@ -24,6 +24,7 @@ from npdec._impl.slopes_impl import rates_of_power
 from npdec._law import ordinary, reverse_pairs
 from npdec._law.means_of_few import has_means, means_of_few, means_of_number, slope_beside, slopes_beside
 from npdec._law.native_forms import in_c
+from npdec._law.numbers_in_c import ends_of_two, weighted_arrays
 from npdec._law.of_few import listed, repeated, tensor_of
 from npdec._law.ordinary import (
     FACTORS,
@@ -283,6 +284,11 @@ def _by_means(
     numbers = None if a.value.ndim or here.rtol is not None else numbers_in_two(a, b)
     if numbers is not None:
         return _of_numbers(key, func, a, b, numbers)
+    ends = None if numbers is not None or here.rtol is not None else ends_of_two(a, b)
+    if ends is not None:
+        made = _of_arrays(key, func, a, b, ends)
+        if made is not None:
+            return made
     pair = pair_of(args, apart=True)
     if pair is None or not all(isinstance(x, torch.Tensor) for x in pair.values):
         return NotImplemented
@@ -311,6 +317,15 @@ def _by_means(
     made = pair.together(first * means[0], second * means[1])
     warn_of_digits(name_of(func), shares[0].abs() + shares[1].abs(), made, value, residual, reverse=False)
     return made_of(value, residual, made, pair.like, pair.labels)
+
+
+def _of_arrays(key: Any, func: Function, a: Any, b: Any, ends: Sequence[Any]) -> Any:
+    """Of two arrays of few elements, which C looks at; None where the means are not known."""
+    value, residual = func(a.value, b.value), func(a.residual, b.residual)
+    if value.dtype is not a.value.dtype:
+        return None
+    found = means_of_few(key, ends, listed(value), listed(residual), value.dtype)
+    return None if found is None else weighted_arrays(value, residual, a, b, *found)
 
 
 def _of_numbers(

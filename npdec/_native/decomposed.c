@@ -142,7 +142,7 @@ are_components_of(const Array *components, const Array *value, Py_ssize_t count)
 }
 
 /* Attributes may have been set, so what is read in memory is looked at. The value may be a condition, if that
- * is asked for, or 64-bit integers as well. */
+ * is asked for, or 64-bit integers as well; or complex numbers. */
 static int
 are_parts(Parts *parts, int or_others)
 {
@@ -156,8 +156,11 @@ are_parts(Parts *parts, int or_others)
         || !look_at_any(parts->components, &parts->components_at))
         return 0;
     const Array *components = &parts->components_at;
-    return elements_in(value) > 0 && components->code == OF_FLOAT && (components->bits == 64 || components->bits == 32)
-        && (is_of_one_dtype(value, components) || (or_others && value->code == OF_BOOL)
+    int bits = components->code == OF_FLOAT ? components->bits
+             : components->code == OF_COMPLEX && or_others == OR_COMPLEX ? components->bits / 2 : 0;
+    return elements_in(value) > 0 && (bits == 64 || bits == 32)
+        && (is_of_one_dtype(value, components) || (or_others == OR_CONDITIONS && value->code == OF_BOOL)
+            || (or_others == OR_INTEGERS && value->code == OF_BOOL)
             || (or_others == OR_INTEGERS && value->code == OF_INTEGER && value->bits == 64))
         && is_of_one_dtype(value, &parts->residual_at) && are_alike(value, &parts->residual_at)
         && are_components_of(components, value, PyTuple_GET_SIZE(parts->labels));
@@ -300,7 +303,7 @@ attach_decomposed(PyObject *module, PyObject *args)
         {&names.expand, "expand"}, {&names.detach, "detach"}, {&names.neg, "neg"},
         {&names.clone, "clone"}, {&names.reshape, "reshape"}, {&names.permute, "permute"},
         {&names.contiguous, "contiguous"}, {&names.mT, "mT"}, {&names.view, "view"},
-        {&names.writes, "writes"}};
+        {&names.writes, "writes"}, {&names.name, "__name__"}};
     PyObject *variables[3], *told[2], *member, *limit, *functions[11];
     PyObject **const kept[11] = {&given.link, &given.rows_of, &given.is_moderate, &given.residual_of, &given.narrowed,
                                 &given.matmul, &given.plan, &given.of_no_class,

@@ -9,7 +9,7 @@
 extern struct names {
     PyObject *value, *residual, *components, *labels, *reverse, *discrete, *kept, *origin, *views, *class,
         *requires_grad, *is_view, *shape, *expand, *detach, *neg, *clone, *reshape, *permute, *contiguous,
-        *mT, *view, *writes;
+        *mT, *view, *writes, *name;
 } names;
 
 /* What `attach_decomposed` was given. */
@@ -35,7 +35,7 @@ typedef struct {
 } Parts;
 
 int parts_of(PyObject *tensor, Parts *parts); /* 0, without an error, where it is no ordinary one: nothing is held */
-enum { OR_CONDITIONS = 1, OR_INTEGERS };
+enum { OR_CONDITIONS = 1, OR_INTEGERS, OR_COMPLEX };
 int parts_of_any(PyObject *tensor, Parts *parts, int or_others); /* the same; if told so, of these as well */
 void let_parts_go(Parts *parts);
 int is_followed_by_torch(void);               /* a mode, or a trace, is told of all calls: those are to be Python's */
@@ -128,6 +128,12 @@ PyObject *few_over(PyObject *func, PyObject *constant, PyObject *tensor);
 int few_places(PyObject **labels, PyObject *others, Py_ssize_t most, Py_ssize_t *places);
 /* The numbers of a constant beside each element; 0 where it is none of the dtype and shape, or without axes. */
 int few_constant(PyObject *constant, const Parts *x, double *to, Py_ssize_t size);
+
+/* few_complex.c: what a function with this row gives of complex numbers that carry something, or NULL */
+PyObject *few_complex_call(PyObject *row, PyObject *func, PyObject *const *args, Py_ssize_t count);
+
+/* few_stacks.c: numbers in a row, or NULL */
+PyObject *few_stacked_numbers(PyObject *func, PyObject *const *tensors, Py_ssize_t count, long dim);
 
 /* few_steps.c: what the components of an element, so many of which these are the sum and the sum of magnitudes, are
  * multiplied with where it jumps; 0 where Python is to look at it. `size` is that of the ends of the step, of a function

@@ -3,9 +3,8 @@
 #include "few_numbers.h"
 #include <math.h>
 
-/* Which part of the path each of two leads, from (r, s) to (x, y); 0 where that is not finite. */
-static int
-leading(int sign, double x, double y, double r, double s, double *shares)
+int
+leading_shares_of(int sign, double x, double y, double r, double s, double *shares)
 {
     double gap = sign * (x - y), before = sign * (r - s);
     double first = (gap > 0 ? gap : 0) + (before > 0 ? before : 0);
@@ -37,7 +36,7 @@ larger_number(PyObject *module, PyObject *const *args, Py_ssize_t count)
     const Number *x = &numbers[is_turned], *y = &numbers[!is_turned];
     PyObject *made = NULL;
     if (bits != 0 && x->parts.value_at.bits == bits && y->parts.value_at.bits == bits && (x->x != 0 || y->x != 0)
-        && (x->r != 0 || y->r != 0) && leading(sign, x->x, y->x, x->r, y->r, shares)) {
+        && (x->r != 0 || y->r != 0) && leading_shares_of(sign, x->x, y->x, x->r, y->r, shares)) {
         weights[is_turned] = shares[0];
         weights[!is_turned] = shares[1];
         made = number_by_weights(leader(sign, x->x, y->x), leader(sign, x->r, y->r), numbers, 2, weights, ADD_ALL,
@@ -107,8 +106,8 @@ clamped_number(PyObject *module, PyObject *const *args, Py_ssize_t count)
     double y = low->x > x->x ? low->x : x->x, s = low->r > x->r ? low->r : x->r;
     PyObject *made = NULL;
     if (bits != 0 && (x->x != 0 || low->x != 0) && (x->r != 0 || low->r != 0) && (y != 0 || high->x != 0)
-        && (s != 0 || high->r != 0) && leading(1, x->x, low->x, x->r, low->r, first)
-        && leading(-1, y, high->x, s, high->r, second)) {
+        && (s != 0 || high->r != 0) && leading_shares_of(1, x->x, low->x, x->r, low->r, first)
+        && leading_shares_of(-1, y, high->x, s, high->r, second)) {
         const double weights[3] = {first[0] * second[0], first[1] * second[0], second[1]};
         made = number_by_weights(high->x < y ? high->x : y, high->r < s ? high->r : s, numbers, 3, weights,
                                  LEAVE_OUT, bits);

@@ -34,6 +34,8 @@ PyObject *number_made(double value, double residual, int is_condition, const dou
                       PyObject *labels);
 PyObject *number_by_weights(double value, double residual, const Number *numbers, Py_ssize_t count,
                             const double *weights, int are_left_out, int bits);
+/* Which part of the path each of two leads, from (r, s) to (x, y); 0 where that is not finite. */
+int leading_shares_of(int sign, double x, double y, double r, double s, double *shares);
 /* A number of Python's or a plain tensor without axes. */
 int is_constant_number(PyObject *given_to_it, int is_condition, Number *number);
 

@@ -48,7 +48,7 @@ are_plain_numbers(const Parts *x)
 int
 few_is_open(const Parts *x)
 {
-    return elements_in(&x->components_at) <= FEW_COMPONENTS && lies_on_host(&x->value_at)
+    return x->components_at.code == OF_FLOAT && elements_in(&x->components_at) <= FEW_COMPONENTS && lies_on_host(&x->value_at)
         && lies_on_host(&x->residual_at) && lies_on_host(&x->components_at) && are_plain_numbers(x);
 }
 
@@ -339,10 +339,19 @@ number_from(const Array *at, Py_ssize_t place, const Array *like, Py_ssize_t cou
 {
     char *memory;
     Py_ssize_t size = at->bits / 8, stride = count > 1 ? at->strides[0] * size : 0;
-    PyObject *tensor = tensor_by_rows(at->bits == 64 ? FLOAT64 : FLOAT32, like, count, &memory);
+    int kind = at->code == OF_COMPLEX ? (at->bits == 128 ? COMPLEX128 : COMPLEX64) : at->bits == 64 ? FLOAT64 : FLOAT32;
+    PyObject *tensor = tensor_by_rows(kind, like, count, &memory);
     for (Py_ssize_t i = 0; tensor != NULL && i < count; i++)
         memcpy(memory + i * size, (char *)at->elements + place * size + i * stride, (size_t)size);
     return tensor;
+}
+
+/* Whether complex numbers in memory are the conjugates of those that are meant. */
+static int
+stands_for_conjugates(const Parts *x)
+{
+    return x->value_at.code == OF_COMPLEX && (is_true_by(x->value, words.is_conj) || is_true_by(x->residual, words.is_conj)
+                                              || is_true_by(x->components, words.is_conj));
 }
 
 PyObject *
@@ -350,10 +359,12 @@ few_element(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
     Parts x;
     PyObject *made = NULL;
-    if (count != 2 || !PyTuple_CheckExact(args[1]) || is_traced() || is_observed() || !parts_of(args[0], &x))
+    if (count != 2 || !PyTuple_CheckExact(args[1]) || is_traced() || is_observed()
+        || !parts_of_any(args[0], &x, OR_COMPLEX))
         return or_none(left_to_python());
     Py_ssize_t many = x.components_at.shape[0];
-    if (PyTuple_GET_SIZE(args[1]) == x.value_at.rank && many > 0 && many <= FEW_COMPONENTS && are_plain_numbers(&x)) {
+    if (PyTuple_GET_SIZE(args[1]) == x.value_at.rank && many > 0 && many <= FEW_COMPONENTS && are_plain_numbers(&x)
+        && !stands_for_conjugates(&x)) {
         Py_ssize_t at = place_of(&x.value_at, 0, args[1]), of_residual = place_of(&x.residual_at, 0, args[1]);
         Py_ssize_t of_components = place_of(&x.components_at, 1, args[1]);
         Array number = {.rank = 0}, row = {.rank = 1, .shape = x.components_at.shape};

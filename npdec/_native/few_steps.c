@@ -167,12 +167,30 @@ is_small(PyObject *constant)
     return !PyErr_Occurred() && !(fabs(number) > 0x1p53);
 }
 
+/* The numbers of a constant beside each element, and the shape of the result, which is that of the constant beside a
+ * number; 0 where it is none, and where both are numbers: those are of few_choices.c. */
+static int
+is_constant_beside(PyObject *constant, const Parts *x, Array *like, double *numbers)
+{
+    *like = x->value_at;
+    if (x->value_at.rank > 0)
+        return elements_in(like) <= FEW_COMPONENTS && few_constant(constant, x, numbers, elements_in(like));
+    if (!is_plain(constant, x, like) || like->rank == 0 || !is_on_host(like) || !is_readable(constant))
+        return 0;
+    Py_ssize_t size = elements_in(like);
+    if (size < 1 || size * x->components_at.shape[0] > FEW_COMPONENTS)
+        return 0;
+    for (Py_ssize_t i = 0; i < size; i++)
+        numbers[i] = few_element_of(like, i);
+    return 1;
+}
+
 /* A comparison: a step of the difference of the two sides. */
 PyObject *
 compared(const Form *form, PyObject *func, PyObject *const *args, Py_ssize_t count)
 {
     Parts x;
-    Array after, before;
+    Array after, before, like;
     double sums[FEW_COMPONENTS], jumps[FEW_COMPONENTS], steps[FEW_COMPONENTS], numbers[FEW_COMPONENTS];
     PyObject *value = NULL, *residual = NULL, *components = NULL, *made = NULL;
     if (count != 2 || !are_steps_usual())
@@ -183,24 +201,28 @@ compared(const Form *form, PyObject *func, PyObject *const *args, Py_ssize_t cou
     if (!parts_of(args[is_turned], &x))
         return NULL;
     PyObject *constant = args[!is_turned];
-    Py_ssize_t size = elements_in(&x.value_at), rows = x.components_at.shape[0];
-    int is_array = x.value_at.rank > 0; /* numbers are those of few_choices.c */
-    if (is_array && few_is_open(&x) && is_small(constant) && few_constant(constant, &x, numbers, size)) {
+    Py_ssize_t size = 0, rows = x.components_at.shape[0];
+    if (few_is_open(&x) && is_small(constant) && is_constant_beside(constant, &x, &like, numbers)) {
+        size = elements_in(&like);
         value = PyObject_CallFunctionObjArgs(func, is_turned ? constant : x.value, is_turned ? x.value : constant, NULL);
         if (value != NULL)
             residual = PyObject_CallFunctionObjArgs(func, is_turned ? constant : x.residual,
                                                     is_turned ? x.residual : constant, NULL);
     }
-    if (is_made(value, &x.value_at, &after) && is_made(residual, &x.value_at, &before) && is_boolean(&after)
+    if (is_made(value, &like, &after) && is_made(residual, &like, &before) && is_boolean(&after)
         && is_boolean(&before)) {
+        int64_t shape[MOST_AXES + 1] = {rows};
+        const Array of_all = {.rank = like.rank + 1, .shape = shape, .bits = like.bits};
+        for (int axis = 0; axis < like.rank; axis++)
+            shape[axis + 1] = like.shape[axis];
         for (Py_ssize_t i = 0; i < size; i++) {
             jumps[i] = element(&after, i) - element(&before, i);
             steps[i] = (few_element_of(&x.value_at, i) - numbers[i]) - (few_element_of(&x.residual_at, i) - numbers[i]);
         }
         for (Py_ssize_t i = 0; i < rows * size; i++)
-            sums[i] = few_element_of(&x.components_at, i);
-        if (are_shared(sums, rows, size, jumps, steps, NULL, &x.value_at))
-            components = few_tensor_of(sums, &x.components_at, rows * size);
+            sums[i] = few_element_of(&x.components_at, x.value_at.rank == 0 ? i / size : i);
+        if (are_shared(sums, rows, size, jumps, steps, NULL, &like))
+            components = few_tensor_of(sums, &of_all, rows * size);
         if (components != NULL)
             made = finished(Py_NewRef(value), Py_NewRef(residual), components, &x, 1);
     }

@@ -114,9 +114,16 @@ answered(PyObject *func, PyObject *const *args, Py_ssize_t count)
 {
     PyObject *row = PyDict_GetItemWithError(given.rows, func), *found = NULL;
     PyObject *function = row == NULL ? NULL : SLOT(row, given.of_short);
-    if (function == NULL || function == Py_None || is_observed())
+    if (function == NULL || is_observed())
         return NULL;
-    Py_INCREF(function); /* what is asked now may be Python's, and register another row */
+    Py_INCREF(row); /* what is asked now may be Python's, and register another row */
+    Py_INCREF(function);
+    found = few_complex_call(row, func, args, count);
+    Py_DECREF(row);
+    if (found != NULL || PyErr_Occurred() || function == Py_None) {
+        Py_DECREF(function);
+        return found;
+    }
     const Form *form = form_of(function);
     if (form->function != NULL && (found = form->answer(form, func, args, count)) == NULL)
         left_to_python();

@@ -2,6 +2,13 @@
  * `npdec._law.ordinary_linear` and `npdec._law.ordinary`; NULL, without an error, leaves a call to these. */
 #include "reverse.h"
 
+/* The parts of an ordinary tensor, or of one of complex numbers. */
+static int
+parts_of_linear(PyObject *tensor, Parts *parts)
+{
+    return parts_of_any(tensor, parts, OR_COMPLEX);
+}
+
 PyObject *
 rows_of(const Parts *x)
 {
@@ -28,7 +35,7 @@ each(const Form *form, PyObject *func, PyObject *const *args, Py_ssize_t count)
     Parts x;
     if (count != 1)
         return NULL;
-    if (!parts_of(args[0], &x))
+    if (!parts_of_linear(args[0], &x))
         return reversed_each(func, args, (form->traits & FRESH) || PySet_Contains(given.negatives, func) > 0);
     PyObject *made = PySet_Contains(given.negatives, func) > 0 ? few_negative(&x) : NULL;
     if (made == NULL && !PyErr_Occurred())
@@ -62,7 +69,7 @@ cloned(const Form *form, PyObject *func, PyObject *const *args, Py_ssize_t count
     Parts x;
     if (count != 1)
         return NULL;
-    if (!parts_of(args[0], &x))
+    if (!parts_of_linear(args[0], &x))
         return reversed_each(func, args, 1);
     PyObject *made = few_copy_of(&x);
     if (made == NULL && !PyErr_Occurred())
@@ -79,7 +86,7 @@ contiguous(const Form *form, PyObject *func, PyObject *const *args, Py_ssize_t c
     Array at;
     if (count != 1)
         return NULL;
-    if (!parts_of(args[0], &x))
+    if (!parts_of_linear(args[0], &x))
         return is_in_reverse(args[0]) && look_at_any(args[0], &at) && !is_by_rows(&at) ? reversed_each(func, args, 1)
                                                                                        : left_to_python();
     int is_so = is_by_rows(&x.value_at) && is_by_rows(&x.residual_at) && is_by_rows(&x.components_at);
@@ -92,7 +99,7 @@ detached(const Form *form, PyObject *func, PyObject *const *args, Py_ssize_t cou
 {
     Parts x;
     PyObject *made = NULL;
-    if (count != 1 || !parts_of(args[0], &x))
+    if (count != 1 || !parts_of_linear(args[0], &x))
         return NULL;
     if (!is_true_of(x.components, names.requires_grad) && !is_true_of(x.residual, names.requires_grad)) {
         PyObject *value = PyObject_CallMethodNoArgs(x.value, names.detach);
@@ -178,7 +185,7 @@ of_one(const Form *form, PyObject *func, PyObject *const *args, Py_ssize_t count
     int indexes = form->traits & INDEXES, is_view = indexes && count == 2 && is_basic(args[1]);
     if (count == 0 || count > MOST_GIVEN || (indexes && count != 2))
         return NULL;
-    if (!parts_of(args[0], &x))
+    if (!parts_of_linear(args[0], &x))
         return indexes && !is_view ? NULL : reversed_of_one(form, func, args, count);
     PyObject *taken = is_view ? NULL : few_of(form, &x, args, count);
     if (taken != NULL || PyErr_Occurred() || (indexes && !is_view && !Py_IS_TYPE(args[1], arrays.tensor))) {
@@ -262,8 +269,15 @@ joined(const Form *form, PyObject *func, PyObject *const *args, Py_ssize_t count
         return NULL;
     Py_ssize_t many = unpacked(&tensors, 1, &items), held = 0;
     Parts parts[MOST_GIVEN];
+    Array first;
+    if (many > 0 && (Py_IS_TYPE(tensors[0], given.type) || Py_IS_TYPE(tensors[0], arrays.tensor))
+        && look_at_any(tensors[0], &first) && first.rank == 0
+        && (made = few_stacked_numbers(func, tensors, many, dim)) != NULL) {
+        Py_XDECREF(items);
+        return made;
+    }
     for (; many <= MOST_GIVEN && held < many; held++)
-        if (!parts_of(tensors[held], &parts[held]))
+        if (!parts_of_linear(tensors[held], &parts[held]))
             break;
     int are_ordinary = held == many && many > 0;
     int is_reverse = 0;
@@ -276,7 +290,7 @@ joined(const Form *form, PyObject *func, PyObject *const *args, Py_ssize_t count
     }
     for (Py_ssize_t i = 1; are_ordinary && i < many; i++)
         are_ordinary = parts[i].labels == parts[0].labels && parts[i].value_at.rank == parts[0].value_at.rank
-                    && parts[i].value_at.bits == parts[0].value_at.bits;
+                    && is_of_one_dtype(&parts[i].value_at, &parts[0].value_at);
     for (int i = 0; are_ordinary && i < 3; i++)
         are_ordinary = (lists[i] = PyTuple_New(many)) != NULL;
     if (are_ordinary) {

@@ -7,7 +7,7 @@
 #include <stddef.h>
 
 /* Counts the changes of what `attach_...` take, as `npdec/_native/__init__.py` does. */
-#define INTERFACE 19
+#define INTERFACE 20
 
 /* The dtypes that a Python number holds. */
 enum kind { BOOL, INT8, INT16, INT32, INT64, UINT8, UINT16, UINT32, UINT64, FLOAT16, FLOAT32, FLOAT64, COMPLEX64,
@@ -320,6 +320,12 @@ PyObject *clamped_number(PyObject *module, PyObject *const *args, Py_ssize_t cou
 PyObject *chosen_number(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *weighted_numbers(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *jumps_of_numbers(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *larger_of_arrays(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *chosen_of_arrays(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *ends_of_two(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *weighted_arrays(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *attach_complex(PyObject *module, PyObject *args);
+PyObject *complex_of_few(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *attach_origins(PyObject *module, PyObject *args);
 PyObject *put_secants(PyObject *module, PyObject *const *args, Py_ssize_t count);
 

@@ -16,7 +16,8 @@ from npdec._decomposed.registry import rows
 from npdec._decomposed.settings import current as settings
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._impl import dtypes_impl
-from npdec._law.complex_of_few import REAL_OF, are_few, each, of_few
+from npdec._law.complex_laws import REAL_OF, each
+from npdec._law.complex_of_few import are_few, in_memory, of_few
 from npdec._law.ordinary import is_observed
 from npdec._normalizer.discrete_calls import CARRIED, as_number
 
@@ -68,6 +69,9 @@ def of_complex(function: UfuncBase, inputs: tuple[Any, ...]) -> Any:
     if any(tensor is None for tensor in tensors):
         return None
     call: Any = function._bare if dtype in function._direct else function.__kernel__
+    found = in_memory(law, call, tensors) if all(t.dtype is dtype for t in tensors) else None
+    if found is not None:
+        return wrap.wrap(found)
     values, residuals = [], []
     for x in tensors:
         value, residual = (x.value, x.residual) if type(x) is DecomposedTensor else (x, x)

@@ -25,7 +25,7 @@ from npdec._decomposed.settings import conditions_are_frozen
 from npdec._decomposed.size_warnings import warn_infinite
 from npdec._decomposed.tensor import DecomposedTensor, carries
 from npdec._impl.histogram_impl import counted
-from npdec._law.complex_of_few import compared as compared_complex
+from npdec._law.complex_laws import compared as compared_complex
 from npdec._law.discrete import (
     as_numbers,
     common_dtype,

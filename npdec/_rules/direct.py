@@ -23,12 +23,13 @@ from npdec._decomposed.plain_values import enable_grad, of_no_class, part
 from npdec._decomposed.registry import Row, functions, rows
 from npdec._decomposed.reverse_graph import derived_twice
 from npdec._decomposed.size_limits import MANY
-from npdec._decomposed.size_warnings import STEEP
+from npdec._decomposed.size_warnings import STEEP, STEEPEST, half_of_digits
 from npdec._decomposed.tensor import DecomposedTensor, dispatch, merged
 from npdec._impl import _util, slopes_impl
 from npdec._law import ordinary_reverse
 from npdec._law.all_components import current as chunk
 from npdec._law.close_of_few import CLOSE
+from npdec._law.complex_laws import LAWS, NODES, REAL_OF
 from npdec._law.create_graph import graph_wanted
 from npdec._law.of_few import LONGEST, RANGE
 from npdec._law.ordinary import is_moderate, is_observed, is_ordinary, of_the_value, pointwise, rows_of
@@ -131,6 +132,10 @@ def _attach() -> None:
     calls.attach_close(list(CLOSE))
     ranges = [(*RANGE[dtype], torch.finfo(dtype).eps) for dtype in (torch.float32, torch.float64)]
     calls.attach_few_slopes(settings.current, settings.USUAL, chunk, vars(Row)["close"], LONGEST, KEPT, *ranges)
+    sizes = {dtype: torch.finfo(dtype) for dtype in (torch.complex64, torch.complex128)}
+    steepest = {dtype: (STEEPEST.get(dtype, STEEP), half_of_digits(REAL_OF[dtype])) for dtype in sizes}
+    limits = [(info.eps, info.tiny, *steepest[dtype]) for dtype, info in sizes.items()]
+    calls.attach_complex(LAWS, vars(Row)["few_complex"], *limits, *NODES)
     calls.attach_slopes(ordinary_reverse.finished, least_in_doubles, partial(torch.empty, dtype=torch.float64))
     own = ordinary_reverse.on_graph_of, link_lazily, torch.empty_like
     calls.attach_reverse(pointwise, *own, derived_twice, settings.current, settings.USUAL)

@@ -29,7 +29,7 @@ from npdec._impl.envelope_impl import leading_fractions
 from npdec._impl.quotients_impl import of_quotient, of_rest
 from npdec._impl.segments_impl import mean_direction
 from npdec._law import law
-from npdec._law.complex_of_few import length
+from npdec._law.complex_laws import length
 from npdec._law.create_graph import wants_graph
 from npdec._law.mean_gradient import combined
 from npdec._law.ordinary import pointwise

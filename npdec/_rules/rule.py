@@ -12,7 +12,7 @@ from typing import Any
 
 from npdec._core.signatures import is_bodyless, read_parameters
 from npdec._decomposed.registry import Row, Rule, add, functions
-from npdec._law.complex_of_few import law_of_complex
+from npdec._law.complex_laws import law_of_complex
 from npdec._law.law import TaggedRule
 from npdec._law.ordinary_forms import form_of, takes_options
 from npdec._law.pairs_of_numbers import numbers_of
@@ -89,7 +89,7 @@ def rule(
             rates=rates,
             numbers=numbers or numbers_of(tags, traits, mean, rates),
             rate=rate,
-            few_complex=few_complex or law_of_complex(tags, traits),
+            few_complex=few_complex or law_of_complex(tags, traits, rates),
         )
         add(found, row, replaces)
         return made

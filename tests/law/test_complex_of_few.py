@@ -15,7 +15,10 @@ import torch
 
 import npdec as np
 import tiers
+from npdec._decomposed import registry
 from npdec._law import complex_of_few
+from npdec._native import calls
+from npdec._rules import dispatch
 
 pytestmark = pytest.mark.quick
 DIGITS = {torch.float32: 1e-5, torch.float64: 1e-11, torch.complex64: 1e-5, torch.complex128: 1e-11}
@@ -148,29 +151,100 @@ def test_functions_of_torch() -> None:
         assert_as_in_general(torch.pow, x, exponent)
 
 
+POWERS = [
+    (1.5 + 1j, 0.1 + 0.2j, -0.4, 0.2j),
+    (-2j, 1.0, 1 + 1j, 2.5),
+    (1 - 0.2j, 0.3 + 2j, 0.5, 0.5),
+    (2, 3j, 1j, 1),
+    (2, 2 + 1e-9, 1j, 1j - 1e-9),
+]
+
+
+@pytest.mark.parametrize("dtype", ["complex128", "complex64"])
+@pytest.mark.parametrize("ends", POWERS, ids=str)
+def test_powers(ends: Any, dtype: str) -> None:
+    """Any power, of one or both, by the means of its derivatives; where the path meets negative numbers, too."""
+    for turn in (1, -1):
+        x, y = (decomposed([after, 2], [before, 2 + 1j], dtype, ["p", "q"]) for after, before in (ends[:2], ends[2:]))
+        x = x * turn
+        constant = np.asarray([0.5, 2 - 1j], dtype=dtype)
+        for a, b in ((x, y), (x[0], y[0]), (x[0], y), (x[0], 2.5), (x, 0.5 - 1j), (2.5, y[0]), (x, constant)):
+            for function in (np.power, np.float_power)[: 2 if dtype == "complex128" else 1]:  # another rounds wider
+                assert assert_as_in_general(function, a, b) or turn < 0  # which is not complete there
+
+
 def test_answered_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ordinary calls are answered here, and those under another rule, or of many numbers, are not."""
+    """Ordinary calls ask no general rule, and those under another rule, or of many numbers, do."""
     seen: list[Any] = []
-    own = complex_of_few.listed
+    own = dispatch.rule_of
 
-    def listed(x: torch.Tensor) -> Any:
-        seen.append(x)
-        return own(x)
+    def rule_of(func: Any) -> Any:
+        seen.append(func)
+        return own(func)
 
-    monkeypatch.setattr(complex_of_few, "listed", listed)
     x = decomposed(AFTER, BEFORE, "complex128")
+    given = x, x[0]
+    monkeypatch.setattr(dispatch, "rule_of", rule_of)
     for function in (abs, np.exp, lambda z: z / (z + 3), lambda z: z**2, lambda z: z == 1j):
-        for z in (x, x[0]):
-            seen.clear()
+        for z in given:
             function(z)
-            assert seen
+            assert not seen
+    for function in (abs, np.exp, lambda z: z / (z + 3), lambda z: z == 1j):
+        for z in given:
             seen.clear()
             with np.rule("none"):
                 function(z)
-            assert not seen
+            assert seen
     many = decomposed(numpy.arange(20) + 1j, numpy.zeros(20), "complex128")
+    seen.clear()
     np.exp(many)
-    assert not seen
+    assert seen
+
+
+LAW_CASES = [
+    *((function, None) for function in (torch.add, torch.sub, torch.mul, torch.div, torch.eq, torch.ne)),
+    *((function, ()) for function in (torch.exp, torch.log, torch.sqrt, torch.tanh, torch.abs)),
+    *((torch.pow, (n,)) for n in (-2, 2, 3, 4, 5.0)),
+]
+
+
+@pytest.mark.skipif(calls is None, reason="npdec._native is not built")
+@pytest.mark.parametrize("dtype", ["complex128", "complex64"])
+@pytest.mark.parametrize("case", LAW_CASES, ids=lambda case: f"{case[0].__name__} {case[1]}")
+def test_in_memory(case: Any, dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What C finds is to the last bit what Python finds, which answers wherever C does."""
+    function, more = case
+    law = registry.rows[function].few_complex
+    found = 0
+    for after, before in ENDS:
+        x = decomposed(after, before, dtype)
+        same = x * 0 + decomposed(OTHER, OTHER_BEFORE, dtype, list(x._t.labels))
+        other = decomposed(OTHER, OTHER_BEFORE, dtype, ["p", 0, "r"])
+        plain = np.asarray(OTHER, dtype=dtype)._t
+        beside = [same._t, other._t, other._t[1].clone(), plain, 2.5, 1j, x._t]
+        calls_of: list[tuple[Any, ...]] = []
+        for y in (x._t, x._t[0].clone(), x._t.reshape(3, 1), x._t.conj()):
+            if more is not None:
+                calls_of.append((y, *more))
+            else:
+                calls_of += [pair for z in beside for pair in ((y, z), (z, y))]
+        for operands in calls_of:
+            made = calls.complex_of_few(law, function, operands)
+            if made is None:
+                continue
+            found += 1
+            with monkeypatch.context() as patch:
+                patch.setattr(complex_of_few, "calls", None)
+                wanted = complex_of_few.answer(law, function, operands)
+            assert wanted is not NotImplemented
+            assert made.labels == wanted.labels
+            assert made.discrete is wanted.discrete
+            for part in ("value", "residual", "components"):
+                ours, theirs = getattr(made, part), getattr(wanted, part)
+                assert ours.dtype is theirs.dtype
+                assert ours.shape == theirs.shape
+                assert bytes_of(ours) == bytes_of(theirs)
+    assert found > 4
 
 
 def test_views_stay_views() -> None:
