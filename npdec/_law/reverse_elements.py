@@ -10,17 +10,19 @@ from typing import Any, NamedTuple
 import torch
 import torch.nn.functional as F
 
-from npdec._decomposed.axes import once, row_by_row
+from npdec._decomposed.axes import narrowed, once, row_by_row
+from npdec._decomposed.broadcast_residuals import of_rows
 from npdec._decomposed.registry import Trait
 from npdec._decomposed.settings import conditions_are_frozen
 from npdec._decomposed.settings import current as settings
-from npdec._decomposed.size_warnings import STEEP, STEEPEST, has_finite_sum, keeps_digits
+from npdec._decomposed.size_warnings import STEEP, STEEPEST, half_of_digits, has_finite_sum
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._law.ordinary import has_elements
 from npdec._law.ordinary_reverse import is_ordinary, on_graph_of
 from npdec._law.ordinary_slopes import ordinary_slope
 from npdec._law.quadrature import tolerance
 from npdec._law.quadrature_nodes import gauss_legendre
+from npdec._law.reverse_beside import beside
 from npdec._law.reverse_forms import constant, on_graph_with, single
 from npdec._law.secant import derivative
 from npdec._native import calls
@@ -113,22 +115,34 @@ def quotient(func: Function, args: Sequence[Any], options: dict[str, Any] | None
     like, (a, b) = found
     if b.on_graph is None:
         return NotImplemented
-    end, start = torch.reciprocal(b.value), torch.reciprocal(b.residual)
-    value, residual = func(a.value, b.value), func(a.residual, b.residual)
+    value = func(a.value, b.value)
     if value.dtype is not like.value.dtype or not value.numel():
         return NotImplemented
-    both = end * start
-    largest = float(torch.linalg.vector_norm(both, math.inf))
-    if not largest <= STEEPEST.get(both.dtype, STEEP) or not (has_finite_sum(value) and has_finite_sum(residual)):
+    residual = of_rows(func, [x.residual for x in (a, b)], [x.on_graph is not None for x in (a, b)], value.shape)
+    slopes, info = _range_of(b.value, b.residual), torch.finfo(value.dtype)
+    if slopes is None or not (slopes[0] <= STEEPEST.get(value.dtype, STEEP) and slopes[1] >= info.tiny / info.eps):
         return NotImplemented
-    if float(torch.linalg.vector_norm(both, -math.inf)) < torch.finfo(both.dtype).tiny / torch.finfo(both.dtype).eps:
+    if not (has_finite_sum(value) and has_finite_sum(residual)):
         return NotImplemented
-    if a.on_graph is not None and not keeps_digits(b.value, start):
+    if a.on_graph is not None and not slopes[2] <= half_of_digits(value.dtype) - 1:
         return NotImplemented
-    carrier = b.on_graph * (both * (-a.middle() if isinstance(a.value, torch.Tensor) else -a.value))
-    if a.on_graph is not None:
-        carrier = carrier + a.on_graph * torch.add(end / 2, start, alpha=0.5)
-    return on_graph_with(like, value, residual.expand(value.shape), carrier)
+    ends = [tuple([torch.as_tensor(t, dtype=value.dtype) for t in (x.value, x.residual)]) for x in (a, b)]
+    return beside(True, like, ends, [x.on_graph for x in (a, b)], value, residual)  # type: ignore[arg-type]
+
+
+def _range_of(b: torch.Tensor, low: torch.Tensor) -> tuple[float, float, float] | None:
+    """Of divisors and their residuals the largest and the smallest magnitude of the slope of the reciprocal, and how
+    many times the one is larger than the other at most; None where one is no number."""
+    row = narrowed(low, low.ndim)
+    if _is_for_one_thread(b):
+        found: tuple[float, float, float] | None = calls.divisor_range(b, row)
+        if found is not None:
+            return found
+    end, start = torch.reciprocal(b), torch.reciprocal(row)
+    slope = end * start
+    most, least = [float(torch.linalg.vector_norm(slope, order)) for order in (math.inf, -math.inf)]
+    far = max(float(torch.linalg.vector_norm(t, math.inf)) for t in (b * start, row * end))
+    return (most, least, far) if most < math.inf and far < math.inf else None
 
 
 def leaky(func: Function, args: Sequence[Any], options: dict[str, Any] | None = None) -> Any:

@@ -55,13 +55,13 @@ typedef struct {
     BY_ANY_PROCESSOR static void weights_##bits(const number *restrict low, const number *restrict step, number time,      \
                                             number *restrict p, number *restrict made, Py_ssize_t width)               \
     {                                                                                                                  \
-        number sums[LANES] = {0}, sum = 0;                                                                             \
+        Wide_##bits sums = {0};                                                                                        \
+        number sum = 0;                                                                                                \
         for (Py_ssize_t j = 0; j < width; j++)                                                                         \
             p[j] = exponential_##bits(low[j] + time * step[j]);                                                        \
-        for (Py_ssize_t j = 0; j < width; j += LANES)                                                                  \
-            for (int lane = 0; lane < LANES; lane++)                                                                   \
-                sums[lane] += p[j + lane];                                                                             \
-        ADD_UP(sum, sums);                                                                                             \
+        for (Py_ssize_t j = 0; j < width; j += AT_ONCE(bits))                                                          \
+            sums += AT(bits, p + j);                                                                                   \
+        ADD_LANES(sum, sums, bits);                                                                                    \
         number factor = (number)0.5 / sum;                                                                             \
         for (Py_ssize_t j = 0; j < width; j++)                                                                         \
             made[j] += factor * p[j];                                                                                  \
@@ -106,7 +106,7 @@ typedef struct {
             Py_ssize_t n = keys, query = i % queries;                                                                  \
             if (its->is_causal && its->first_query + query + 1 < n)                                                    \
                 n = its->first_query + query + 1;                                                                      \
-            Py_ssize_t here = (n + LANES - 1) / LANES * LANES, nodes = 2;                                              \
+            Py_ssize_t here = (n + WIDE - 1) / WIDE * WIDE, nodes = 2;                                                 \
             number *high = (number *)its->high.elements + i * keys, *by = (number *)its->by.elements + i * keys;       \
             scores_##bits(its, i / queries, query, n, low, step);                                                      \
             for (Py_ssize_t j = n; j < here; j++)                                                                      \
@@ -199,7 +199,7 @@ heads_back(PyObject *module, PyObject *const *args, Py_ssize_t count)
         || size_of(&rules) != (its.most_nodes + 1) * 2 * its.most_nodes || period_of(&rules) != size_of(&rules)
         || period_of(&limits) != size_of(&limits))
         Py_RETURN_FALSE;
-    Py_ssize_t width = (its.high.shape[2] + LANES - 1) / LANES * LANES;
+    Py_ssize_t width = (its.high.shape[2] + WIDE - 1) / WIDE * WIDE;
     void *space = PyMem_RawMalloc((size_t)width * 5 * (size_t)(its.high.bits / 8));
     if (space == NULL)
         return PyErr_NoMemory();

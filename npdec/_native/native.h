@@ -7,7 +7,7 @@
 #include <stddef.h>
 
 /* Counts the changes of what `attach_...` take, as `npdec/_native/__init__.py` does. */
-#define INTERFACE 18
+#define INTERFACE 19
 
 /* The dtypes that a Python number holds. */
 enum kind { BOOL, INT8, INT16, INT32, INT64, UINT8, UINT16, UINT32, UINT64, FLOAT16, FLOAT32, FLOAT64, COMPLEX64,
@@ -359,6 +359,11 @@ PyObject *mean_directions(PyObject *module, PyObject *const *args, Py_ssize_t co
 PyObject *mean_inverses(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *normal_rows(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *normal_back(PyObject *module, PyObject *const *args, Py_ssize_t count);
+
+/* reverse_beside.c */
+PyObject *beside_back(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *set_beside(PyObject *module, PyObject *function);
+PyObject *divisor_range(PyObject *module, PyObject *const *args, Py_ssize_t count);
 
 /* pools.c */
 PyObject *pool_leaders(PyObject *module, PyObject *const *args, Py_ssize_t count);

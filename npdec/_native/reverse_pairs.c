@@ -2,11 +2,12 @@
  * npdec/_law/reverse_pairs.py. What is on the graph is computed by torch's functions, so that gradients go back without
  * Python: for a product a b by a times the midpoint of b, and the other way round. */
 #include "reverse.h"
+#include "tensors.h"
 #include <math.h>
 
 #define MODERATE 16       /* how many times larger a constant may be than what it is added to */
-#define FEW (1 << 18)     /* elements, of which products are sooner computed for the graph than a node made in Python */
-#define LARGEST (1 << 18) /* the same of multiplications of matrices */
+#define FEW (1 << 12)     /* elements, of which products are sooner computed for the graph than a node made in Python */
+#define LARGEST (1 << 18) /* multiplications of matrices, of which that is so */
 
 /* What stands beside: a tensor in reverse mode, a number, or a constant tensor without a graph, which is held. */
 typedef struct {
@@ -387,6 +388,50 @@ by_inverses(PyObject *func, Pair *pair)
     return finished(func, value, carrier, pair, pair->at.rank);
 }
 
+static PyObject *beside; /* makes a node of two, of a product or a quotient: npdec/_law/reverse_beside.py */
+
+/* set_beside(function): what makes a node of two. */
+PyObject *
+set_beside(PyObject *module, PyObject *function)
+{
+    Py_XSETREF(beside, Py_NewRef(function));
+    Py_RETURN_NONE;
+}
+
+/* Whether the slopes of the reciprocal are moderate, and the ends no further apart than digits are kept, if a moves. */
+static int
+has_moderate_divisor(const Pair *pair)
+{
+    const Reversed *b = &pair->b.x;
+    double range[3], eps = b->value_at.bits == 32 ? 1.1920928955078125e-07 : 2.220446049250313e-16;
+    double tiny = b->value_at.bits == 32 ? 1.1754943508222875e-38 : 2.2250738585072014e-308;
+    PyObject *row = row_of(b, b->value_at.rank);
+    int is_known = row != NULL && range_of_divisors(b->value, row, range);
+    Py_XDECREF(row);
+    return is_known && range[0] <= (b->value_at.bits == 32 ? 1 / sqrt(eps) : given.steep) && range[1] >= tiny / eps
+        && (!pair->a.is_reversed || range[2] <= 1 / sqrt(eps) - 1);
+}
+
+/* a b or a / b, of many elements, which are one node that finds gradients on their way back; a may be a constant tensor. */
+static PyObject *
+by_node(PyObject *func, Pair *pair, int is_divided)
+{
+    const Side *a = &pair->a, *b = &pair->b;
+    PyObject *at = a->is_reversed ? a->x.value : a->constant, *low = a->is_reversed ? a->x.residual : a->constant;
+    PyObject *value = NULL, *carrier = NULL, *on_graph = a->is_reversed ? a->x.on_graph : Py_None;
+    if (beside == NULL || (is_divided && !has_moderate_divisor(pair)))
+        return NULL;
+    PyObject *made = of_two(func, at, b->x.value);
+    if (made != NULL && look_at_any(made, &pair->at) && pair->at.code == OF_FLOAT
+        && pair->at.bits == pair->like->value_at.bits && (!is_divided || is_finite(&pair->at)))
+        carrier = PyObject_CallFunctionObjArgs(beside, is_divided ? Py_True : Py_False, made, at, low, b->x.value,
+                                               b->x.residual, on_graph, b->x.on_graph, NULL);
+    if (carrier != NULL)
+        value = PyObject_CallMethodNoArgs(carrier, names.detach);
+    Py_XDECREF(made);
+    return finished(func, value, carrier, pair, pair->at.rank);
+}
+
 static int
 is_finite_number(PyObject *number)
 {
@@ -403,14 +448,17 @@ reversed_scaled(PyObject *func, PyObject *const *args, Py_ssize_t count, int is_
         return NULL;
     if (pair.a.is_reversed && pair.b.is_reversed) {
         const Array *a = &pair.a.x.value_at, *b = &pair.b.x.value_at;
-        if (!is_divided && elements_in(a) <= FEW && elements_in(b) <= FEW
-            && (are_alike(a, b) || elements_in(a) * elements_in(b) <= LARGEST))
+        int are_few = elements_in(a) <= FEW && elements_in(b) <= FEW && (are_alike(a, b) || elements_in(a) * elements_in(b) <= FEW);
+        if (!are_few)
+            made = by_node(func, &pair, is_divided);
+        else if (!is_divided)
             made = by_middles(func, &pair, a->rank > b->rank ? a->rank : b->rank);
-        else if (is_divided && elements_in(a) <= LARGEST && elements_in(b) <= LARGEST)
+        else
             made = by_inverses(func, &pair);
     }
     else if (is_divided && pair.b.is_reversed)
-        made = elements_in(&pair.b.x.value_at) <= LARGEST ? by_inverses(func, &pair) : NULL;
+        made = elements_in(&pair.b.x.value_at) <= FEW || is_number(pair.a.constant) ? by_inverses(func, &pair)
+                                                                                    : by_node(func, &pair, 1);
     else {
         PyObject *constant = pair.a.is_reversed ? pair.b.constant : pair.a.constant;
         int is_known = has_components(args[0]) || has_components(args[1]); /* and is to stay what it is */

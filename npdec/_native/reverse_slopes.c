@@ -146,7 +146,10 @@ slope_of(const Called *its, PyObject *closed, long traits, PyObject *x, PyObject
         slope = its->count == 2 ? slope_of_power(its->args[1], dense, row) : NULL;
     else if (closed != Py_None && at.bits == 64)
         slope = closed_slope(closed, dense, row, fx, low, 2.2250738585072014e-308 / 2.220446049250313e-16);
-    else {
+    else if (closed == told.sigmoid && closed != NULL && at.bits == 32)
+        slope = closed_slope(closed, dense, row, fx, low, 1.1754943508222875e-38 / 1.1920928955078125e-07);
+    if (slope == NULL && left_to_python() == NULL && !PyErr_Occurred() && !(traits & POWER)
+        && (closed == Py_None || at.bits == 32)) {
         PyObject *const ends[4] = {dense, row, fx, low};
         slope = by_differences(its, its->func, traits, ends, &found, &left);
     }

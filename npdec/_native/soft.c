@@ -54,6 +54,39 @@ step_between(double end, double start)
     return end == -INFINITY && start == -INFINITY ? 0 : end - start;
 }
 
+#define LOOK_AT_STEP(j, lane)                                                                                          \
+    do {                                                                                                               \
+        const int is_masked = (end[j] == -endless) & (start[j] == -endless);                                           \
+        totals[lane] += is_masked ? 0 : 0 * (end[j] - start[j]);                                                       \
+        most[lane] = !is_masked & (end[j] - start[j] > most[lane]) ? end[j] - start[j] : most[lane];                   \
+        least[lane] = !is_masked & (end[j] - start[j] < least[lane]) ? end[j] - start[j] : least[lane];                \
+    } while (0)
+
+/* The range of the steps of a row; negative where a mask leaves nothing of it, and NaN where they are not finite. */
+#define LENGTH(number, bits)                                                                                           \
+    BY_ANY_PROCESSOR static double length_##bits(const number *restrict end, const number *restrict start, Py_ssize_t n)\
+    {                                                                                                                  \
+        number most[LANES], least[LANES], totals[LANES] = {0}, total = 0;                                              \
+        const number endless = (number)INFINITY;                                                                       \
+        for (int lane = 0; lane < LANES; lane++) {                                                                     \
+            most[lane] = -endless;                                                                                     \
+            least[lane] = endless;                                                                                     \
+        }                                                                                                              \
+        for (Py_ssize_t j = 0; j + LANES <= n; j += LANES)                                                             \
+            for (int lane = 0; lane < LANES; lane++)                                                                   \
+                LOOK_AT_STEP(j + lane, lane);                                                                          \
+        for (Py_ssize_t j = n - n % LANES; j < n; j++)                                                                 \
+            LOOK_AT_STEP(j, 0);                                                                                        \
+        for (int lane = 0; lane < LANES; lane++) {                                                                     \
+            most[0] = most[lane] > most[0] ? most[lane] : most[0];                                                     \
+            least[0] = least[lane] < least[0] ? least[lane] : least[0];                                                \
+            total += totals[lane];                                                                                     \
+        }                                                                                                              \
+        return total == 0 ? (double)most[0] - least[0] : NAN;                                                          \
+    }
+LENGTH(float, 32)
+LENGTH(double, 64)
+
 /* soft_length(x, r): the largest range of the steps of a row; None where they are not finite, where a mask leaves nothing
  * of a row, or where the numbers do not lie so. */
 PyObject *
@@ -66,19 +99,12 @@ soft_length(PyObject *module, PyObject *const *args, Py_ssize_t count)
         return or_none(left_to_python());
     Py_ssize_t n = x.shape[x.rank - 1];
     for (Py_ssize_t i = 0; i < rows; i++) {
-        double most = -INFINITY, least = INFINITY;
-        for (Py_ssize_t j = i * n; j < i * n + n; j++) {
-            double end = number_in(&x, j), start = number_in(&r, j % period), d = end - start;
-            if (end == -INFINITY && start == -INFINITY)
-                continue;
-            if (!isfinite(d))
-                Py_RETURN_NONE;
-            most = d > most ? d : most;
-            least = d < least ? d : least;
-        }
-        if (most < least)
+        Py_ssize_t at = i * n, low = at % period;
+        double range = x.bits == 32 ? length_32((float *)x.elements + at, (float *)r.elements + low, n)
+                                    : length_64((double *)x.elements + at, (double *)r.elements + low, n);
+        if (!(range >= 0))
             Py_RETURN_NONE;
-        longest = most - least > longest ? most - least : longest;
+        longest = range > longest ? range : longest;
     }
     return PyFloat_FromDouble(longest);
 }

@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* One row: `low` and `step` start and move below zero, `c` are the gradients, NULL for the mean of p. All have `width`
- * numbers, a multiple of LANES, of which those behind the row are −inf, 0 and 0. */
+ * numbers, a multiple of WIDE, of which those behind the row are −inf, 0 and 0. */
 #define ROW(number, bits)                                                                                              \
     BY_ANY_PROCESSOR void soft_row_##bits(const number *restrict low, const number *restrict step,                       \
                                         const number *restrict c, number *restrict p, number *restrict made,           \
@@ -15,27 +15,67 @@
         for (Py_ssize_t j = 0; j < width; j++)                                                                         \
             made[j] = 0;                                                                                               \
         for (Py_ssize_t k = 0; k < nodes; k++) {                                                                       \
-            number sums[LANES] = {0}, dots[LANES] = {0}, time = (number)times[k], sum = 0, dot = 0;                    \
+            number time = (number)times[k], sum = 0, dot = 0;                                                          \
+            Wide_##bits sums = {0}, dots = {0}, others = {0}, more = {0};                                              \
             for (Py_ssize_t j = 0; j < width; j++)                                                                     \
                 p[j] = exponential_##bits(low[j] + time * step[j]);                                                    \
-            for (Py_ssize_t j = 0; j < width; j += LANES)                                                              \
-                for (int lane = 0; lane < LANES; lane++)                                                               \
-                    sums[lane] += p[j + lane];                                                                         \
-            ADD_UP(sum, sums);                                                                                         \
+            for (Py_ssize_t j = 0; j < width; j += 2 * AT_ONCE(bits)) {                                                \
+                sums += AT(bits, p + j);                                                                               \
+                others += AT(bits, p + j + AT_ONCE(bits));                                                             \
+                if (c != NULL) {                                                                                       \
+                    dots += AT(bits, p + j) * AT(bits, c + j);                                                         \
+                    more += AT(bits, p + j + AT_ONCE(bits)) * AT(bits, c + j + AT_ONCE(bits));                         \
+                }                                                                                                      \
+            }                                                                                                          \
+            sums += others;                                                                                            \
+            dots += more;                                                                                              \
+            ADD_LANES(sum, sums, bits);                                                                                \
+            ADD_LANES(dot, dots, bits);                                                                                \
             number factor = (number)weights[k] / sum;                                                                  \
             if (c == NULL) {                                                                                           \
                 for (Py_ssize_t j = 0; j < width; j++)                                                                 \
                     made[j] += factor * p[j];                                                                          \
                 continue;                                                                                              \
             }                                                                                                          \
-            for (Py_ssize_t j = 0; j < width; j += LANES)                                                              \
-                for (int lane = 0; lane < LANES; lane++)                                                               \
-                    dots[lane] += p[j + lane] * c[j + lane];                                                           \
-            ADD_UP(dot, dots);                                                                                         \
             dot /= sum;                                                                                                \
             for (Py_ssize_t j = 0; j < width; j++)                                                                     \
                 made[j] += factor * p[j] * (c[j] - dot);                                                               \
         }                                                                                                              \
+    }                                                                                                                  \
+    /* The largest of some numbers, of which the last may be looked at twice. */                                       \
+    static inline __attribute__((always_inline)) number most_of_##bits(const number *restrict its, Py_ssize_t n)       \
+    {                                                                                                                  \
+        number most[WIDE], found = -INFINITY;                                                                          \
+        for (int lane = 0; lane < WIDE; lane++)                                                                        \
+            most[lane] = -INFINITY;                                                                                    \
+        for (Py_ssize_t j = 0; j + WIDE <= n; j += WIDE)                                                               \
+            for (int lane = 0; lane < WIDE; lane++)                                                                    \
+                most[lane] = its[j + lane] > most[lane] ? its[j + lane] : most[lane];                                  \
+        for (Py_ssize_t j = n - n % WIDE; j < n; j++)                                                                  \
+            found = its[j] > found ? its[j] : found;                                                                   \
+        for (int lane = 0; lane < WIDE; lane++)                                                                        \
+            found = most[lane] > found ? most[lane] : found;                                                           \
+        return found;                                                                                                  \
+    }                                                                                                                  \
+    /* What a row starts at and moves by, less what all have in common; and the gradients, less that of the largest. */\
+    BY_ANY_PROCESSOR static void begun_##bits(const number *restrict end, const number *restrict start,                \
+                                              const number *restrict its, number *restrict low, number *restrict step, \
+                                              number *restrict c, number *restrict middle, Py_ssize_t n)               \
+    {                                                                                                                  \
+        const number top = most_of_##bits(end, n), first = most_of_##bits(start, n);                                   \
+        for (Py_ssize_t j = 0; j < n; j++) {                                                                           \
+            low[j] = start[j] - first;                                                                                 \
+            step[j] = start[j] == -(number)INFINITY ? 0 : (end[j] - top) - low[j];                                     \
+            middle[j] = low[j] + step[j] / 2;                                                                          \
+        }                                                                                                              \
+        if (its == NULL)                                                                                               \
+            return;                                                                                                    \
+        const number most = most_of_##bits(middle, n);                                                                 \
+        Py_ssize_t place = 0;                                                                                          \
+        while (place < n - 1 && !(middle[place] == most))                                                              \
+            place++;                                                                                                   \
+        for (Py_ssize_t j = 0; j < n; j++) /* what is the same for a whole row vanishes exactly */                     \
+            c[j] = its[j] - its[place];                                                                                \
     }
 ROW(float, 32)
 ROW(double, 64)
@@ -51,26 +91,8 @@ ROW(double, 64)
             low[j] = -INFINITY, step[j] = 0, c[j] = 0;                                                                 \
         for (Py_ssize_t i = 0; i < rows; i++) {                                                                        \
             const number *end = (number *)x->elements + i * n, *start = (number *)r->elements + i * n % period;        \
-            number top = -INFINITY, first = -INFINITY, most = -INFINITY;                                               \
-            Py_ssize_t place = 0;                                                                                      \
-            for (Py_ssize_t j = 0; j < n; j++) {                                                                       \
-                top = end[j] > top ? end[j] : top;                                                                     \
-                first = start[j] > first ? start[j] : first;                                                           \
-            }                                                                                                          \
-            for (Py_ssize_t j = 0; j < n; j++) {                                                                       \
-                low[j] = start[j] - first;                                                                             \
-                step[j] = start[j] == -INFINITY ? 0 : (end[j] - top) - low[j];                                         \
-                number middle = low[j] + step[j] / 2;                                                                  \
-                if (middle > most) {                                                                                   \
-                    most = middle;                                                                                     \
-                    place = j;                                                                                         \
-                }                                                                                                      \
-            }                                                                                                          \
-            if (grad != NULL) { /* what is the same for a whole row vanishes exactly */                                \
-                const number *its = (number *)grad->elements + i * n;                                                  \
-                for (Py_ssize_t j = 0; j < n; j++)                                                                     \
-                    c[j] = its[j] - its[place];                                                                        \
-            }                                                                                                          \
+            const number *its = grad == NULL ? NULL : (number *)grad->elements + i * n;                                \
+            begun_##bits(end, start, its, low, step, c, p, n);                                                         \
             soft_row_##bits(low, step, grad == NULL ? NULL : c, p, made, width, times, weights, nodes);                     \
             memcpy((number *)to->elements + i * n, made, (size_t)n * sizeof *made);                                    \
         }                                                                                                              \
@@ -91,7 +113,7 @@ soft_back(PyObject *module, PyObject *const *args, Py_ssize_t count)
     if (nodes == 0 || !plain_array(args[4], &to) || to.bits != x.bits || is_seen_by_torch()
         || (!is_mean && (!plain_array(args[2], &grad) || grad.bits != x.bits)))
         return left_to_python(), PyBool_FromLong(0);
-    Py_ssize_t size = size_of(&x), n = x.shape[x.rank - 1], width = (n + LANES - 1) / LANES * LANES;
+    Py_ssize_t size = size_of(&x), n = x.shape[x.rank - 1], width = (n + WIDE - 1) / WIDE * WIDE;
     if (size_of(&to) != size || period_of(&to) != size || (!is_mean && (size_of(&grad) != size || period_of(&grad) != size)))
         return left_to_python(), PyBool_FromLong(0);
     void *space = PyMem_RawMalloc((size_t)width * 5 * (size_t)(x.bits / 8));

@@ -89,9 +89,8 @@ def _numbers(
     if not length or not x.value.numel() or (size > _ALONE and torch.get_num_threads() > 1):
         return None
     row = narrowed(x.residual, leading)
-    residual = row.contiguous()
-    if row.shape[:leading].numel() > 1:  # which may lie otherwise than the value does
-        residual = x.residual if residual is row else residual.expand(x.residual.shape)
+    equal = next((axis for axis in range(leading) if row.shape[axis] > 1), leading)  # axes on which there is one
+    residual = row.expand(*(1,) * equal, *x.residual.shape[equal:]).contiguous()
     numbers = torch.empty((x.value.numel() // length, _NUMBERS), dtype=torch.float64)
     deep = deepest(x.value.dtype)
     found = calls.normal_rows(high, residual, numbers, length, length * eps, centred, deep, flat)

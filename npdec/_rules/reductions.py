@@ -21,6 +21,7 @@ from npdec._law import law
 from npdec._law.ordinary_linear import of_one
 from npdec._law.ordinary_places import added_at, copied_to, filled_at
 from npdec._law.reverse_elements import leaky
+from npdec._law.reverse_joint import put_at
 from npdec._rules.by_formula import by_formula, own_numbers, pointwise, residual_of, value_of
 from npdec._rules.group_reductions import index_reduce, scatter_reduce, segment_reduce
 from npdec._rules.norms_reverse import distances, pairs
@@ -322,7 +323,7 @@ def _index_copy(func: Function, x: Any, dim: int, index: Any, source: Any) -> An
     return _INDEXED(func, (x, dim, _with_axis(index, index), _with_axis(source, index)), {})
 
 
-@rule("index_add", traits=Trait.ADD_AT, short=added_at, tags=_INDEXED.tags, indices=_INDEX)
+@rule("index_add", traits=Trait.ADD_AT, short=added_at, reverse=put_at, tags=_INDEXED.tags, indices=_INDEX)
 def _index_add(func: Function, x: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) -> Any:
     more = {} if type(alpha) is int and alpha == 1 else {"alpha": alpha}
     return _INDEXED(func, (x, dim, _with_axis(index, index), _with_axis(source, index)), more)
