@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from npdec._decomposed.axes import axes_of, narrowed
+from npdec._decomposed.axes import again_and_again, axes_of
 from npdec._decomposed.reverse_graph import with_vjp
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._law.ordinary_reverse import on_graph, on_graph_of
@@ -35,7 +35,7 @@ def gradient_along(
         return None
     kept = [a for a in range(ndim) if a not in axes]
     order, lead = [*kept, *axes], len(kept)
-    value, low = value.permute(order), narrowed(residual.permute(order), lead)
+    value, low = value.permute(order), again_and_again(residual.permute(order), lead)
     shape = value.shape
     rows, start = [t.contiguous().flatten(lead) if lead < ndim - 1 else t.contiguous() for t in (value, low)]
     made = torch.empty_like(rows)

@@ -19,37 +19,32 @@ typedef struct {
     /* The scores of a row at both ends, less the largest, and the steps between: their range. */                      \
     BY_ANY_PROCESSOR static double path_##bits(number *restrict low, number *restrict step, Py_ssize_t width)              \
     {                                                                                                                  \
-        number tops[LANES], firsts[LANES], most[LANES] = {0}, least[LANES] = {0};                                      \
-        for (int lane = 0; lane < LANES; lane++)                                                                       \
-            tops[lane] = firsts[lane] = -INFINITY;                                                                     \
-        for (Py_ssize_t j = 0; j < width; j += LANES)                                                                  \
-            for (int lane = 0; lane < LANES; lane++) {                                                                 \
-                tops[lane] = step[j + lane] > tops[lane] ? step[j + lane] : tops[lane];                                \
-                firsts[lane] = low[j + lane] > firsts[lane] ? low[j + lane] : firsts[lane];                            \
-            }                                                                                                          \
-        for (int lane = 1; lane < LANES; lane++) {                                                                     \
-            tops[0] = tops[lane] > tops[0] ? tops[lane] : tops[0];                                                     \
-            firsts[0] = firsts[lane] > firsts[0] ? firsts[lane] : firsts[0];                                           \
+        Wide_##bits tops = (Wide_##bits){0} - (number)INFINITY, firsts = tops, most = {0}, least = {0}, totals = {0};  \
+        number top = -(number)INFINITY, first = top, high = 0, bottom = 0, total = 0;                                  \
+        for (Py_ssize_t j = 0; j < width; j += AT_ONCE(bits)) {                                                        \
+            tops = LARGER(bits, AT(bits, step + j), tops);                                                             \
+            firsts = LARGER(bits, AT(bits, low + j), firsts);                                                          \
         }                                                                                                              \
-        const number top = tops[0], first = firsts[0];                                                                 \
+        for (int lane = 0; lane < AT_ONCE(bits); lane++) {                                                             \
+            top = tops[lane] > top ? tops[lane] : top;                                                                 \
+            first = firsts[lane] > first ? firsts[lane] : first;                                                       \
+        }                                                                                                              \
         for (Py_ssize_t j = 0; j < width; j++) {                                                                       \
             number start = low[j] - first, move = (step[j] - top) - start;                                             \
             low[j] = start;                                                                                            \
             step[j] = start == -INFINITY ? 0 : move;                                                                   \
         }                                                                                                              \
-        number total = 0, totals[LANES] = {0};                                                                         \
-        for (Py_ssize_t j = 0; j < width; j += LANES)                                                                  \
-            for (int lane = 0; lane < LANES; lane++) {                                                                 \
-                most[lane] = step[j + lane] > most[lane] ? step[j + lane] : most[lane];                                \
-                least[lane] = step[j + lane] < least[lane] ? step[j + lane] : least[lane];                             \
-                totals[lane] += 0 * step[j + lane];                                                                    \
-            }                                                                                                          \
-        for (int lane = 0; lane < LANES; lane++) {                                                                     \
-            most[0] = most[lane] > most[0] ? most[lane] : most[0];                                                     \
-            least[0] = least[lane] < least[0] ? least[lane] : least[0];                                                \
-            total += totals[lane];                                                                                     \
+        for (Py_ssize_t j = 0; j < width; j += AT_ONCE(bits)) {                                                        \
+            most = LARGER(bits, AT(bits, step + j), most);                                                             \
+            least = SMALLER(bits, AT(bits, step + j), least);                                                          \
+            totals += 0 * AT(bits, step + j);                                                                          \
         }                                                                                                              \
-        return total == 0 ? most[0] - least[0] : INFINITY;                                                             \
+        ADD_LANES(total, totals, bits);                                                                                \
+        for (int lane = 0; lane < AT_ONCE(bits); lane++) {                                                             \
+            high = most[lane] > high ? most[lane] : high;                                                              \
+            bottom = least[lane] < bottom ? least[lane] : bottom;                                                      \
+        }                                                                                                              \
+        return total == 0 ? high - bottom : INFINITY;                                                                  \
     }                                                                                                                  \
     /* The weights at one end. */                                                                                      \
     BY_ANY_PROCESSOR static void weights_##bits(const number *restrict low, const number *restrict step, number time,      \

@@ -54,35 +54,34 @@ step_between(double end, double start)
     return end == -INFINITY && start == -INFINITY ? 0 : end - start;
 }
 
-#define LOOK_AT_STEP(j, lane)                                                                                          \
-    do {                                                                                                               \
-        const int is_masked = (end[j] == -endless) & (start[j] == -endless);                                           \
-        totals[lane] += is_masked ? 0 : 0 * (end[j] - start[j]);                                                       \
-        most[lane] = !is_masked & (end[j] - start[j] > most[lane]) ? end[j] - start[j] : most[lane];                   \
-        least[lane] = !is_masked & (end[j] - start[j] < least[lane]) ? end[j] - start[j] : least[lane];                \
-    } while (0)
-
 /* The range of the steps of a row; negative where a mask leaves nothing of it, and NaN where they are not finite. */
 #define LENGTH(number, bits)                                                                                           \
-    BY_ANY_PROCESSOR static double length_##bits(const number *restrict end, const number *restrict start, Py_ssize_t n)\
+    BY_ANY_PROCESSOR static double length_##bits(const number *restrict end, const number *restrict start, Py_ssize_t n) \
     {                                                                                                                  \
-        number most[LANES], least[LANES], totals[LANES] = {0}, total = 0;                                              \
         const number endless = (number)INFINITY;                                                                       \
-        for (int lane = 0; lane < LANES; lane++) {                                                                     \
-            most[lane] = -endless;                                                                                     \
-            least[lane] = endless;                                                                                     \
+        number high = -endless, low = endless, total = 0;                                                              \
+        Wide_##bits most = (Wide_##bits){0} + high, least = (Wide_##bits){0} + low, totals = {0};                      \
+        Py_ssize_t j = 0;                                                                                              \
+        for (; j + AT_ONCE(bits) <= n; j += AT_ONCE(bits)) {                                                           \
+            const Wide_##bits x = AT(bits, end + j), r = AT(bits, start + j), d = x - r, none = {0};                   \
+            const Mask_##bits masked = (x == -endless) & (r == -endless);                                              \
+            totals += WHERE(bits, masked, none, 0 * d);                                                                \
+            most = LARGER(bits, WHERE(bits, masked, none - endless, d), most);                                         \
+            least = SMALLER(bits, WHERE(bits, masked, none + endless, d), least);                                      \
         }                                                                                                              \
-        for (Py_ssize_t j = 0; j + LANES <= n; j += LANES)                                                             \
-            for (int lane = 0; lane < LANES; lane++)                                                                   \
-                LOOK_AT_STEP(j + lane, lane);                                                                          \
-        for (Py_ssize_t j = n - n % LANES; j < n; j++)                                                                 \
-            LOOK_AT_STEP(j, 0);                                                                                        \
-        for (int lane = 0; lane < LANES; lane++) {                                                                     \
-            most[0] = most[lane] > most[0] ? most[lane] : most[0];                                                     \
-            least[0] = least[lane] < least[0] ? least[lane] : least[0];                                                \
+        for (; j < n; j++)                                                                                             \
+            if (!(end[j] == -endless && start[j] == -endless)) {                                                       \
+                number d = end[j] - start[j];                                                                          \
+                total += 0 * d;                                                                                        \
+                high = d > high ? d : high;                                                                            \
+                low = d < low ? d : low;                                                                               \
+            }                                                                                                          \
+        for (int lane = 0; lane < AT_ONCE(bits); lane++) {                                                             \
             total += totals[lane];                                                                                     \
+            high = most[lane] > high ? most[lane] : high;                                                              \
+            low = least[lane] < low ? least[lane] : low;                                                               \
         }                                                                                                              \
-        return total == 0 ? (double)most[0] - least[0] : NAN;                                                          \
+        return total == 0 ? (double)high - low : NAN;                                                                  \
     }
 LENGTH(float, 32)
 LENGTH(double, 64)

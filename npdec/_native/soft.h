@@ -18,6 +18,11 @@
 #define WIDE (2 * LANES)
 typedef float Wide_32 __attribute__((vector_size(32), aligned(4), may_alias));
 typedef double Wide_64 __attribute__((vector_size(32), aligned(8), may_alias));
+typedef int32_t Mask_32 __attribute__((vector_size(32)));
+typedef int64_t Mask_64 __attribute__((vector_size(32)));
+#define WHERE(bits, mask, a, b) ((Wide_##bits)(((mask) & (Mask_##bits)(a)) | (~(mask) & (Mask_##bits)(b))))
+#define LARGER(bits, a, b) WHERE(bits, (a) > (b), a, b)
+#define SMALLER(bits, a, b) WHERE(bits, (a) < (b), a, b)
 #define AT(bits, numbers) (*(const Wide_##bits *)(numbers))
 #define AT_ONCE(bits) ((Py_ssize_t)(256 / (bits)))
 #define ADD_LANES(sum, its, bits) \

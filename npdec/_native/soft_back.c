@@ -42,20 +42,40 @@
                 made[j] += factor * p[j] * (c[j] - dot);                                                               \
         }                                                                                                              \
     }                                                                                                                  \
-    /* The largest of some numbers, of which the last may be looked at twice. */                                       \
     static inline __attribute__((always_inline)) number most_of_##bits(const number *restrict its, Py_ssize_t n)       \
     {                                                                                                                  \
-        number most[WIDE], found = -INFINITY;                                                                          \
-        for (int lane = 0; lane < WIDE; lane++)                                                                        \
-            most[lane] = -INFINITY;                                                                                    \
-        for (Py_ssize_t j = 0; j + WIDE <= n; j += WIDE)                                                               \
-            for (int lane = 0; lane < WIDE; lane++)                                                                    \
-                most[lane] = its[j + lane] > most[lane] ? its[j + lane] : most[lane];                                  \
-        for (Py_ssize_t j = n - n % WIDE; j < n; j++)                                                                  \
+        number found = -(number)INFINITY;                                                                              \
+        Wide_##bits most = (Wide_##bits){0} + found, other = most;                                                     \
+        Py_ssize_t j = 0;                                                                                              \
+        for (; j + 2 * AT_ONCE(bits) <= n; j += 2 * AT_ONCE(bits)) {                                                   \
+            most = LARGER(bits, AT(bits, its + j), most);                                                              \
+            other = LARGER(bits, AT(bits, its + j + AT_ONCE(bits)), other);                                            \
+        }                                                                                                              \
+        most = LARGER(bits, other, most);                                                                              \
+        for (; j < n; j++)                                                                                             \
             found = its[j] > found ? its[j] : found;                                                                   \
-        for (int lane = 0; lane < WIDE; lane++)                                                                        \
+        for (int lane = 0; lane < AT_ONCE(bits); lane++)                                                               \
             found = most[lane] > found ? most[lane] : found;                                                           \
         return found;                                                                                                  \
+    }                                                                                                                  \
+    BY_ANY_PROCESSOR static double range_##bits(const number *restrict step, Py_ssize_t n)                             \
+    {                                                                                                                  \
+        Wide_##bits most = (Wide_##bits){0} + step[0], least = most;                                                   \
+        number high = step[0], low = step[0];                                                                          \
+        Py_ssize_t j = 0;                                                                                              \
+        for (; j + AT_ONCE(bits) <= n; j += AT_ONCE(bits)) {                                                           \
+            most = LARGER(bits, AT(bits, step + j), most);                                                             \
+            least = SMALLER(bits, AT(bits, step + j), least);                                                          \
+        }                                                                                                              \
+        for (; j < n; j++) {                                                                                           \
+            high = step[j] > high ? step[j] : high;                                                                    \
+            low = step[j] < low ? step[j] : low;                                                                       \
+        }                                                                                                              \
+        for (int lane = 0; lane < AT_ONCE(bits); lane++) {                                                             \
+            high = most[lane] > high ? most[lane] : high;                                                              \
+            low = least[lane] < low ? least[lane] : low;                                                               \
+        }                                                                                                              \
+        return (double)high - low;                                                                                     \
     }                                                                                                                  \
     /* What a row starts at and moves by, less what all have in common; and the gradients, less that of the largest. */\
     BY_ANY_PROCESSOR static void begun_##bits(const number *restrict end, const number *restrict start,                \
@@ -83,8 +103,8 @@ ROW(double, 64)
 /* All rows; `space` is memory for five of them. */
 #define ROWS(number, bits)                                                                                             \
     static void rows_##bits(const Array *x, const Array *r, const Array *grad, const Array *to, Py_ssize_t rows,       \
-                            Py_ssize_t n, Py_ssize_t period, Py_ssize_t width, number *space, const double *times,     \
-                            const double *weights, Py_ssize_t nodes)                                                   \
+                            Py_ssize_t n, Py_ssize_t period, Py_ssize_t width, number *space, const double *rules,     \
+                            const double *limits, Py_ssize_t most)                                                     \
     {                                                                                                                  \
         number *low = space, *step = low + width, *c = step + width, *p = c + width, *made = p + width;                \
         for (Py_ssize_t j = n; j < width; j++)                                                                         \
@@ -93,24 +113,34 @@ ROW(double, 64)
             const number *end = (number *)x->elements + i * n, *start = (number *)r->elements + i * n % period;        \
             const number *its = grad == NULL ? NULL : (number *)grad->elements + i * n;                                \
             begun_##bits(end, start, its, low, step, c, p, n);                                                         \
-            soft_row_##bits(low, step, grad == NULL ? NULL : c, p, made, width, times, weights, nodes);                     \
+            const double range = range_##bits(step, n);                                                                \
+            Py_ssize_t nodes = 2;                                                                                      \
+            while (nodes < most && !(range <= limits[nodes]))                                                          \
+                nodes++;                                                                                               \
+            const double *times = rules + nodes * 2 * most;                                                            \
+            soft_row_##bits(low, step, grad == NULL ? NULL : c, p, made, width, times, times + most, nodes);           \
             memcpy((number *)to->elements + i * n, made, (size_t)n * sizeof *made);                                    \
         }                                                                                                              \
     }
 ROWS(float, 32)
 ROWS(double, 64)
 
-/* soft_back(x, r, gradients, rule, to): puts what the mean derivative of softmax makes of the gradients, or, where these
- * are None, the mean of p; whether it was done. Of the steps soft_length has told that they are finite. */
+/* soft_back(x, r, gradients, (rules, limits), to): puts what the mean derivative of softmax makes of the gradients, or,
+ * where these are None, the mean of p; whether it was done. Of the steps soft_length has told that they are finite, and
+ * no longer than the last limit. Rules and limits are as heads_back takes them. */
 PyObject *
 soft_back(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
-    Array x, r, grad, to;
-    double times[MOST_NODES], weights[MOST_NODES];
+    Array x, r, grad, to, rules, limits;
     Py_ssize_t period, rows = count == 5 ? rows_of_two(args, &x, &r, &period) : 0;
-    Py_ssize_t nodes = rows > 0 ? rule_of(args[3], times, weights) : 0;
+    Py_ssize_t most = 0;
     int is_mean = count == 5 && args[2] == Py_None;
-    if (nodes == 0 || !plain_array(args[4], &to) || to.bits != x.bits || is_seen_by_torch()
+    if (rows > 0 && PyTuple_CheckExact(args[3]) && PyTuple_GET_SIZE(args[3]) == 2
+        && plain_array(PyTuple_GET_ITEM(args[3], 0), &rules) && plain_array(PyTuple_GET_ITEM(args[3], 1), &limits)
+        && rules.bits == 64 && limits.bits == 64 && period_of(&rules) == size_of(&rules)
+        && period_of(&limits) == size_of(&limits) && size_of(&rules) == size_of(&limits) * 2 * (size_of(&limits) - 1))
+        most = size_of(&limits) - 1;
+    if (most < 2 || !plain_array(args[4], &to) || to.bits != x.bits || is_seen_by_torch()
         || (!is_mean && (!plain_array(args[2], &grad) || grad.bits != x.bits)))
         return left_to_python(), PyBool_FromLong(0);
     Py_ssize_t size = size_of(&x), n = x.shape[x.rank - 1], width = (n + WIDE - 1) / WIDE * WIDE;
@@ -121,9 +151,11 @@ soft_back(PyObject *module, PyObject *const *args, Py_ssize_t count)
         return PyErr_NoMemory();
     Py_BEGIN_ALLOW_THREADS
     if (x.bits == 32)
-        rows_32(&x, &r, is_mean ? NULL : &grad, &to, rows, n, period, width, space, times, weights, nodes);
+        rows_32(&x, &r, is_mean ? NULL : &grad, &to, rows, n, period, width, space,
+                rules.elements, limits.elements, most);
     else
-        rows_64(&x, &r, is_mean ? NULL : &grad, &to, rows, n, period, width, space, times, weights, nodes);
+        rows_64(&x, &r, is_mean ? NULL : &grad, &to, rows, n, period, width, space,
+                rules.elements, limits.elements, most);
     Py_END_ALLOW_THREADS
     PyMem_RawFree(space);
     Py_RETURN_TRUE;
