@@ -15,7 +15,7 @@ from npdec._decomposed.broadcast_residuals import of_rows
 from npdec._decomposed.registry import Trait
 from npdec._decomposed.settings import conditions_are_frozen
 from npdec._decomposed.settings import current as settings
-from npdec._decomposed.size_warnings import STEEP, STEEPEST, half_of_digits, has_finite_sum
+from npdec._decomposed.size_warnings import STEEP, half_of_digits, has_finite_sum
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._law.ordinary import has_elements
 from npdec._law.ordinary_reverse import is_ordinary, on_graph_of
@@ -120,13 +120,16 @@ def quotient(func: Function, args: Sequence[Any], options: dict[str, Any] | None
         return NotImplemented
     residual = of_rows(func, [x.residual for x in (a, b)], [x.on_graph is not None for x in (a, b)], value.shape)
     slopes, info = _range_of(b.value, b.residual), torch.finfo(value.dtype)
-    if slopes is None or not (slopes[0] <= STEEPEST.get(value.dtype, STEEP) and slopes[1] >= info.tiny / info.eps):
+    if slopes is None or not slopes[1] >= info.tiny / info.eps:
         return NotImplemented
     if not (has_finite_sum(value) and has_finite_sum(residual)):
         return NotImplemented
-    if a.on_graph is not None and not slopes[2] <= half_of_digits(value.dtype) - 1:
-        return NotImplemented
     ends = [tuple([torch.as_tensor(t, dtype=value.dtype) for t in (x.value, x.residual)]) for x in (a, b)]
+    limit = half_of_digits(value.dtype)
+    if a.on_graph is not None and not slopes[2] <= limit - 1:  # what the two contribute may cancel
+        parts = [t for its in ends for t in its]
+        if not _is_for_one_thread(value) or calls.digits_lost(value, residual, *parts, limit) != 0:
+            return NotImplemented
     return beside(True, like, ends, [x.on_graph for x in (a, b)], value, residual)  # type: ignore[arg-type]
 
 

@@ -26,6 +26,7 @@ part_64(double d)
     return fabs(d) < 1e-3 ? 1 - d * d * (1. / 3 - d * d * (2. / 15)) : tanh(d) / d;
 }
 
+#define SHORT 512 /* numbers of a row */
 #define ALONE 2 /* a sigmoid, whose slope is found by what it is of */
 
 /* The sigmoid, and what it lacks of one. */
@@ -85,9 +86,23 @@ whole_slope_32(float x, float r)
                                   int is_opened)                                                                       \
     {                                                                                                                  \
         Py_ssize_t size = size_of(x), row = size_of(r), is_done = 1;                                                   \
-        for (Py_ssize_t i = 0; i < size; i += row)                                                                     \
-            is_done &= slopes_##bits((number *)x->elements + i, r->elements, (number *)fx->elements + i, fr->elements, \
-                                     (number *)to->elements + i, row, is_opened);                                      \
+        const number *low = r->elements, *low_of = fr->elements;                                                       \
+        number rows[2][SHORT];                                                                                         \
+        if (row <= SHORT / 2 && row < size) { /* short rows are written out, to have no shorter loops */               \
+            Py_ssize_t copies = SHORT / row;                                                                           \
+            for (Py_ssize_t i = 0; i < copies * row; i++) {                                                            \
+                rows[0][i] = low[i % row];                                                                             \
+                rows[1][i] = low_of[i % row];                                                                          \
+            }                                                                                                          \
+            low = rows[0];                                                                                             \
+            low_of = rows[1];                                                                                          \
+            row *= copies;                                                                                             \
+        }                                                                                                              \
+        for (Py_ssize_t i = 0; i < size; i += row) {                                                                   \
+            Py_ssize_t here = size - i < row ? size - i : row;                                                         \
+            is_done &= slopes_##bits((number *)x->elements + i, low, (number *)fx->elements + i, low_of,               \
+                                     (number *)to->elements + i, here, is_opened);                                     \
+        }                                                                                                              \
         return (int)is_done;                                                                                           \
     }                                                                                                                  \
     /* A slope times the middle between two numbers. */                                                                \

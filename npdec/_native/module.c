@@ -220,6 +220,8 @@ static PyMethodDef methods[] = {
     {"beside_back", (PyCFunction)(void (*)(void))beside_back, METH_FASTCALL,
      "beside_back(is a quotient, gradients, a, a at r, b, b at r, to a, to b), of tensors: whether it is done."},
     {"set_beside", set_beside, METH_O, "set_beside(function): what makes a node of a product or quotient of two."},
+    {"digits_lost", (PyCFunction)(void (*)(void))digits_lost, METH_FASTCALL,
+     "digits_lost(value, residual, a, a at r, b, b at r, limit), of tensors: how many quotients lose more; or None."},
     {"divisor_range", (PyCFunction)(void (*)(void))divisor_range, METH_FASTCALL,
      "divisor_range(x, r), of tensors: the most and the least of 1 / (x r), the most of x / r and r / x; or None."},
     {"heads_back", (PyCFunction)(void (*)(void))heads_back, METH_FASTCALL,

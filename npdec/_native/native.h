@@ -363,6 +363,7 @@ PyObject *normal_back(PyObject *module, PyObject *const *args, Py_ssize_t count)
 /* reverse_beside.c */
 PyObject *beside_back(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *set_beside(PyObject *module, PyObject *function);
+PyObject *digits_lost(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *divisor_range(PyObject *module, PyObject *const *args, Py_ssize_t count);
 
 /* pools.c */

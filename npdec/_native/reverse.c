@@ -2,6 +2,7 @@
  * functions. What is done is said in npdec/_law/ordinary_reverse.py; what is left out is the time between the calls of
  * torch. Linear functions are in reverse_linear.c, sums and products in reverse_pairs.c, slopes in reverse_slopes.c. */
 #include "reverse.h"
+#include <string.h>
 
 static struct {
     PyObject *on_graph_of, *with_vjp, *derived_twice, *settings, *usual; /* functions, variables of contexts */
@@ -117,6 +118,21 @@ row_of(const Reversed *x, int axes)
     PyObject *row = number == NULL ? NULL : PyObject_CallFunctionObjArgs(given.narrowed, x->residual, number, NULL);
     Py_XDECREF(number);
     return row;
+}
+
+PyObject *
+equal_row(PyObject *constant)
+{
+    Array at;
+    if (!Py_IS_TYPE(constant, arrays.tensor) || !look_at_any(constant, &at) || at.rank < 2 || at.shape[0] < 2
+        || !is_on_host(&at) || !is_by_rows(&at) || at.lanes != 1 || is_true_by(constant, words.is_neg))
+        return Py_NewRef(constant);
+    Py_ssize_t rows = at.shape[0], bytes = elements_in(&at) / rows * (at.bits / 8);
+    const char *first = at.elements;
+    for (Py_ssize_t i = 1; i < rows; i++)
+        if (memcmp(first, first + i * bytes, bytes) != 0)
+            return Py_NewRef(constant);
+    return PyObject_CallMethod(constant, "narrow", "iii", 0, 0, 1);
 }
 
 PyObject *

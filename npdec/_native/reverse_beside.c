@@ -237,6 +237,35 @@ next_tile(const Walk *walk, int count, Tile *tile)
             const number *r = gathered_##bits(arrays[1]->elements, walk, &tile, 1, rooms[1]);                          \
             divisors_##bits(x, r, tile.rows * tile.columns, made);                                                     \
         } while (next_tile(walk, 2, &tile));                                                                           \
+    }                                                                                                                  \
+    /* How many quotients of a, from its residual, by b have contributions that cancel to fewer digits than `limit` says. */ \
+    BY_ANY_PROCESSOR static Py_ssize_t lost_##bits(const number *restrict x, const number *restrict r,                 \
+                                                   const number *restrict b, const number *restrict low,               \
+                                                   const number *restrict value, const number *restrict residual,      \
+                                                   Py_ssize_t count, number limit)                                     \
+    {                                                                                                                  \
+        int32_t lost = 0;                                                                                              \
+        for (Py_ssize_t i = 0; i < count; i++) {                                                                       \
+            number end = 1 / b[i], start = 1 / low[i], one = (x[i] - r[i]) * (end + start), change = value[i] - residual[i]; \
+            number other = (x[i] + r[i]) * (end - start), v = value[i] < 0 ? -value[i] : value[i];                     \
+            number w = residual[i] < 0 ? -residual[i] : residual[i], gross = (one < 0 ? -one : one) + (other < 0 ? -other : other); \
+            lost += (gross / 2 > limit * (v + w + (change < 0 ? -change : change))) & (gross - gross == 0);            \
+        }                                                                                                              \
+        return lost;                                                                                                   \
+    }                                                                                                                  \
+    static Py_ssize_t all_lost_##bits(const Array *const *arrays, const Walk *walk, double limit)                      \
+    {                                                                                                                  \
+        number rooms[6][TILE];                                                                                         \
+        const number *its[6];                                                                                          \
+        Py_ssize_t lost = 0;                                                                                           \
+        Tile tile;                                                                                                     \
+        first_tile(walk, &tile);                                                                                       \
+        do {                                                                                                           \
+            for (int k = 0; k < 6; k++)                                                                                \
+                its[k] = gathered_##bits(arrays[k]->elements, walk, &tile, k, rooms[k]);                               \
+            lost += lost_##bits(its[2], its[3], its[4], its[5], its[0], its[1], tile.rows * tile.columns, (number)limit); \
+        } while (next_tile(walk, 6, &tile));                                                                           \
+        return lost;                                                                                                   \
     }
 BESIDE(float, 32)
 BESIDE(double, 64)
@@ -313,4 +342,27 @@ divisor_range(PyObject *module, PyObject *const *args, Py_ssize_t count)
     if (count != 2 || !range_of_divisors(args[0], args[1], made))
         return or_none(left_to_python());
     return Py_BuildValue("ddd", made[0], made[1], made[2]);
+}
+
+/* digits_lost(value, residual, a, a at the residual, b, b at the residual, limit): how many quotients have contributions
+ * that cancel to fewer digits than the limit says; None of others. */
+PyObject *
+digits_lost(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    Array at[6];
+    const Array *arrays[6];
+    Walk walk;
+    int can_be = count == 7 && !is_seen_by_torch();
+    double limit = can_be ? PyFloat_AsDouble(args[6]) : 0;
+    for (int k = 0; k < 6 && can_be; k++) {
+        can_be = plain_array(args[k], &at[k]) && at[k].bits == at[0].bits && size_of(&at[k]) > 0;
+        arrays[k] = &at[k];
+    }
+    if (!can_be || PyErr_Occurred() || !walk_over(arrays, 6, &walk))
+        return or_none(left_to_python());
+    Py_ssize_t lost;
+    Py_BEGIN_ALLOW_THREADS
+    lost = at[0].bits == 32 ? all_lost_32(arrays, &walk, limit) : all_lost_64(arrays, &walk, limit);
+    Py_END_ALLOW_THREADS
+    return PyLong_FromSsize_t(lost);
 }

@@ -131,8 +131,13 @@ joined_item(PyObject *tensor, const Reversed *like, PyObject **on_graph, PyObjec
     Reversed x;
     if (!Py_IS_TYPE(tensor, given.type)) {
         *on_graph = constant(tensor, like, like->value_at.rank);
-        *residual = Py_XNewRef(*on_graph);
-        return *on_graph != NULL;
+        *residual = *on_graph == NULL ? NULL : equal_row(*on_graph);
+        if (*residual != NULL && *residual != *on_graph) { /* once in memory, again and again */
+            Array at;
+            PyObject *row = *residual;
+            *residual = look_at_any(*on_graph, &at) ? widened(row, &at) : row;
+        }
+        return *on_graph != NULL && *residual != NULL;
     }
     if (!reversed_of(tensor, &x))
         return 0;

@@ -2,8 +2,7 @@
  * npdec/_law/reverse_pairs.py. What is on the graph is computed by torch's functions, so that gradients go back without
  * Python: for a product a b by a times the midpoint of b, and the other way round. */
 #include "reverse.h"
-#include "tensors.h"
-#include <math.h>
+#include "soft.h"
 
 #define MODERATE 16       /* how many times larger a constant may be than what it is added to */
 #define FEW (1 << 12)     /* elements, of which products are sooner computed for the graph than a node made in Python */
@@ -93,19 +92,17 @@ of_two(PyObject *func, PyObject *a, PyObject *b)
     return PyObject_Vectorcall(func, args + 1, 2 | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
 }
 
-static int
-has_shape(const Side *side, const Array *at)
-{
-    return !side->is_reversed || are_alike(&side->x.value_at, at);
-}
-
 /* The function at the residuals, of rows that are equal along the first axes of both once. */
 static PyObject *
 at_residuals(PyObject *func, const Pair *pair, int axes)
 {
-    PyObject *a = pair->a.is_reversed ? row_of(&pair->a.x, axes) : Py_NewRef(pair->a.constant);
-    PyObject *b = pair->b.is_reversed ? row_of(&pair->b.x, axes) : Py_NewRef(pair->b.constant);
-    PyObject *made = of_two(func, a, b);
+    const Array *low = &pair->like->residual_at;
+    int is_equal = axes > 0 && low->rank > 1 && low->strides[0] == 0; /* so that equal rows of a constant matter */
+    PyObject *a = pair->a.is_reversed ? row_of(&pair->a.x, axes)
+                : is_equal ? equal_row(pair->a.constant) : Py_NewRef(pair->a.constant);
+    PyObject *b = pair->b.is_reversed ? row_of(&pair->b.x, axes)
+                : is_equal ? equal_row(pair->b.constant) : Py_NewRef(pair->b.constant);
+    PyObject *made = a == NULL || b == NULL ? NULL : of_two(func, a, b);
     Py_XDECREF(a);
     Py_XDECREF(b);
     return made;
@@ -127,8 +124,7 @@ linearly(PyObject *func, Pair *pair, int looks)
     PyObject *carrier = of_two(func, pair->a.is_reversed ? pair->a.x.on_graph : pair->a.constant,
                                pair->b.is_reversed ? pair->b.x.on_graph : pair->b.constant);
     PyObject *value = carrier == NULL ? NULL : PyObject_CallMethodNoArgs(carrier, names.detach);
-    if (value == NULL || !look_at_any(value, &pair->at) || !has_shape(&pair->a, &pair->at)
-        || !has_shape(&pair->b, &pair->at) || (looks && !is_finite(&pair->at))) {
+    if (value == NULL || !look_at_any(value, &pair->at) || (looks && !is_finite(&pair->at))) {
         Py_XDECREF(carrier);
         Py_XDECREF(value);
         return left_to_python();
@@ -141,35 +137,44 @@ typedef struct {
     double most, total;
 } Looked;
 
-#define ASIDE 4 /* elements that are looked at side by side */
-#define LOOK(number)                                                                                                   \
-    do {                                                                                                               \
-        const number *its = (const number *)at->elements + place;                                                      \
-        double most[ASIDE] = {0}, total[ASIDE] = {0};                                                                  \
+#define LOOK(number, bits)                                                                                             \
+    BY_ANY_PROCESSOR static void look_at_##bits(const number *its, Py_ssize_t length, Py_ssize_t stride, Looked *looked) \
+    {                                                                                                                  \
+        number most = 0, total = 0;                                                                                    \
         Py_ssize_t i = 0;                                                                                              \
-        for (; i + ASIDE <= length; i += ASIDE)                                                                        \
-            for (int lane = 0; lane < ASIDE; lane++) {                                                                 \
-                double size = fabs((double)its[(i + lane) * stride]);                                                  \
-                total[lane] += 0 * size;                                                                               \
-                most[lane] = size > most[lane] ? size : most[lane];                                                    \
+        if (stride == 1) {                                                                                             \
+            Wide_##bits high = {0}, totals = {0}, more = {0};                                                          \
+            for (; i + 2 * AT_ONCE(bits) <= length; i += 2 * AT_ONCE(bits)) {                                          \
+                const Wide_##bits x = AT(bits, its + i), y = AT(bits, its + i + AT_ONCE(bits));                        \
+                totals += 0 * x;                                                                                       \
+                more += 0 * y;                                                                                         \
+                high = LARGER(bits, LARGER(bits, x, -x), high);                                                        \
+                high = LARGER(bits, LARGER(bits, y, -y), high);                                                        \
             }                                                                                                          \
+            totals += more;                                                                                            \
+            for (int lane = 0; lane < AT_ONCE(bits); lane++) {                                                         \
+                total += totals[lane];                                                                                 \
+                most = high[lane] > most ? high[lane] : most;                                                          \
+            }                                                                                                          \
+        }                                                                                                              \
         for (; i < length; i++) {                                                                                      \
-            total[0] += 0 * fabs((double)its[i * stride]);                                                             \
-            most[0] = fmax(most[0], fabs((double)its[i * stride]));                                                    \
+            number size = its[i * stride] < 0 ? -its[i * stride] : its[i * stride];                                    \
+            total += 0 * size;                                                                                         \
+            most = size > most ? size : most;                                                                          \
         }                                                                                                              \
-        for (int lane = 0; lane < ASIDE; lane++) {                                                                     \
-            looked->total += total[lane];                                                                              \
-            looked->most = fmax(looked->most, most[lane]);                                                             \
-        }                                                                                                              \
-    } while (0)
+        looked->total += total;                                                                                        \
+        looked->most = fmax(looked->most, most);                                                                       \
+    }
+LOOK(float, 32)
+LOOK(double, 64)
 
 static void
 look_at_row(const Array *at, Py_ssize_t place, Py_ssize_t length, Py_ssize_t stride, Looked *looked)
 {
     if (at->bits == 32)
-        LOOK(float);
+        look_at_32((const float *)at->elements + place, length, stride, looked);
     else
-        LOOK(double);
+        look_at_64((const double *)at->elements + place, length, stride, looked);
 }
 
 /* From the element at a place on, along the axes from one on; of those that are one in memory, once. */
@@ -398,9 +403,9 @@ set_beside(PyObject *module, PyObject *function)
     Py_RETURN_NONE;
 }
 
-/* Whether the slopes of the reciprocal are moderate, and the ends no further apart than digits are kept, if a moves. */
+/* Whether the slopes of the reciprocal are numbers, and the ends no further apart than digits are kept, if a moves. */
 static int
-has_moderate_divisor(const Pair *pair)
+has_known_divisor(const Pair *pair)
 {
     const Reversed *b = &pair->b.x;
     double range[3], eps = b->value_at.bits == 32 ? 1.1920928955078125e-07 : 2.220446049250313e-16;
@@ -408,7 +413,7 @@ has_moderate_divisor(const Pair *pair)
     PyObject *row = row_of(b, b->value_at.rank);
     int is_known = row != NULL && range_of_divisors(b->value, row, range);
     Py_XDECREF(row);
-    return is_known && range[0] <= (b->value_at.bits == 32 ? 1 / sqrt(eps) : given.steep) && range[1] >= tiny / eps
+    return is_known && range[1] >= tiny / eps
         && (!pair->a.is_reversed || range[2] <= 1 / sqrt(eps) - 1);
 }
 
@@ -419,7 +424,7 @@ by_node(PyObject *func, Pair *pair, int is_divided)
     const Side *a = &pair->a, *b = &pair->b;
     PyObject *at = a->is_reversed ? a->x.value : a->constant, *low = a->is_reversed ? a->x.residual : a->constant;
     PyObject *value = NULL, *carrier = NULL, *on_graph = a->is_reversed ? a->x.on_graph : Py_None;
-    if (beside == NULL || (is_divided && !has_moderate_divisor(pair)))
+    if (beside == NULL || (is_divided && !has_known_divisor(pair)))
         return NULL;
     PyObject *made = of_two(func, at, b->x.value);
     if (made != NULL && look_at_any(made, &pair->at) && pair->at.code == OF_FLOAT
@@ -448,7 +453,8 @@ reversed_scaled(PyObject *func, PyObject *const *args, Py_ssize_t count, int is_
         return NULL;
     if (pair.a.is_reversed && pair.b.is_reversed) {
         const Array *a = &pair.a.x.value_at, *b = &pair.b.x.value_at;
-        int are_few = elements_in(a) <= FEW && elements_in(b) <= FEW && (are_alike(a, b) || elements_in(a) * elements_in(b) <= FEW);
+        int are_few = elements_in(a) <= FEW && elements_in(b) <= FEW
+                   && (are_alike(a, b) || elements_in(a) * elements_in(b) <= FEW); /* which broadcast to no more */
         if (!are_few)
             made = by_node(func, &pair, is_divided);
         else if (!is_divided)
