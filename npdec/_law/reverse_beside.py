@@ -16,12 +16,12 @@ from npdec._decomposed.tensor import DecomposedTensor
 from npdec._law.ordinary_reverse import on_graph
 from npdec._native import calls
 
-__all__ = ["beside", "node"]
+__all__ = ["beside", "is_for_one_thread", "node"]
 
 _ALONE = 2**18  # elements, up to which one thread is enough
 
 
-def _is_for_one_thread(x: torch.Tensor) -> bool:
+def is_for_one_thread(x: torch.Tensor) -> bool:
     """Whether C is asked, which finds in one pass what torch does in several."""
     return calls is not None and x.is_cpu and (x.numel() <= _ALONE or torch.get_num_threads() == 1)
 
@@ -62,7 +62,7 @@ class _Back:
         self.is_divided, self.shapes = is_divided, shapes
 
     def __call__(self, grad: torch.Tensor, *ends: torch.Tensor) -> tuple[torch.Tensor, ...]:
-        if _is_for_one_thread(grad):
+        if is_for_one_thread(grad):
             made = [None if shape is None else grad.new_empty(shape) for shape in self.shapes]
             if calls.beside_back(self.is_divided, grad, *ends, *made):
                 return tuple([target for target in made if target is not None])

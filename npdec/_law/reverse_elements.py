@@ -10,24 +10,22 @@ from typing import Any, NamedTuple
 import torch
 import torch.nn.functional as F
 
-from npdec._decomposed.axes import narrowed, once, row_by_row
-from npdec._decomposed.broadcast_residuals import of_rows
+from npdec._decomposed.axes import once, row_by_row
 from npdec._decomposed.registry import Trait
 from npdec._decomposed.settings import conditions_are_frozen
 from npdec._decomposed.settings import current as settings
-from npdec._decomposed.size_warnings import STEEP, half_of_digits, has_finite_sum
+from npdec._decomposed.size_warnings import STEEP, has_finite_sum
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._law.ordinary import has_elements
 from npdec._law.ordinary_reverse import is_ordinary, on_graph_of
 from npdec._law.ordinary_slopes import ordinary_slope
 from npdec._law.quadrature import tolerance
 from npdec._law.quadrature_nodes import gauss_legendre
-from npdec._law.reverse_beside import beside
 from npdec._law.reverse_forms import constant, on_graph_with, single
 from npdec._law.secant import derivative
 from npdec._native import calls
 
-__all__ = ["chosen", "compared", "gated", "leaky", "of_two", "quotient", "stepped"]
+__all__ = ["chosen", "compared", "ends_of", "gated", "is_plain", "leaky", "of_two", "stepped"]
 
 Function = Callable[..., Any]
 _PIECES = Trait.ELEMENTWISE | Trait.PIECEWISE_LINEAR
@@ -72,7 +70,7 @@ def ends_of(args: Sequence[Any]) -> tuple[DecomposedTensor, list[Ends]] | None:
     return like, made
 
 
-def _is_plain() -> bool:
+def is_plain() -> bool:
     return bool(settings.get().rule == "affine")
 
 
@@ -84,7 +82,7 @@ def _is_for_one_thread(x: torch.Tensor) -> bool:
 def of_two(sign: int, func: Function, args: Sequence[Any], options: dict[str, Any] | None = None) -> Any:
     """The larger (sign 1) or the smaller (−1) of two lines: each passes on the part of the path on which it leads, and
     lines that are equal a half."""
-    found = ends_of(args) if len(args) == 2 and not options and _is_plain() else None
+    found = ends_of(args) if len(args) == 2 and not options and is_plain() else None
     if found is None:
         return NotImplemented
     like, (a, b) = found
@@ -107,50 +105,9 @@ def of_two(sign: int, func: Function, args: Sequence[Any], options: dict[str, An
     return on_graph_with(like, value, residual, carrier) if carrier is not None else NotImplemented
 
 
-def quotient(func: Function, args: Sequence[Any], options: dict[str, Any] | None = None) -> Any:
-    """a / b of a decomposed b: the product of a with the reciprocal of b, whose slope is −1 / (value residual)."""
-    found = ends_of(args) if len(args) == 2 and not options and _is_plain() else None
-    if found is None:
-        return NotImplemented
-    like, (a, b) = found
-    if b.on_graph is None:
-        return NotImplemented
-    value = func(a.value, b.value)
-    if value.dtype is not like.value.dtype or not value.numel():
-        return NotImplemented
-    residual = of_rows(func, [x.residual for x in (a, b)], [x.on_graph is not None for x in (a, b)], value.shape)
-    slopes, info = _range_of(b.value, b.residual), torch.finfo(value.dtype)
-    if slopes is None or not slopes[1] >= info.tiny / info.eps:
-        return NotImplemented
-    if not (has_finite_sum(value) and has_finite_sum(residual)):
-        return NotImplemented
-    ends = [tuple([torch.as_tensor(t, dtype=value.dtype) for t in (x.value, x.residual)]) for x in (a, b)]
-    limit = half_of_digits(value.dtype)
-    if a.on_graph is not None and not slopes[2] <= limit - 1:  # what the two contribute may cancel
-        parts = [t for its in ends for t in its]
-        if not _is_for_one_thread(value) or calls.digits_lost(value, residual, *parts, limit) != 0:
-            return NotImplemented
-    return beside(True, like, ends, [x.on_graph for x in (a, b)], value, residual)  # type: ignore[arg-type]
-
-
-def _range_of(b: torch.Tensor, low: torch.Tensor) -> tuple[float, float, float] | None:
-    """Of divisors and their residuals the largest and the smallest magnitude of the slope of the reciprocal, and how
-    many times the one is larger than the other at most; None where one is no number."""
-    row = narrowed(low, low.ndim)
-    if _is_for_one_thread(b):
-        found: tuple[float, float, float] | None = calls.divisor_range(b, row)
-        if found is not None:
-            return found
-    end, start = torch.reciprocal(b), torch.reciprocal(row)
-    slope = end * start
-    most, least = [float(torch.linalg.vector_norm(slope, order)) for order in (math.inf, -math.inf)]
-    far = max(float(torch.linalg.vector_norm(t, math.inf)) for t in (b * start, row * end))
-    return (most, least, far) if most < math.inf and far < math.inf else None
-
-
 def leaky(func: Function, args: Sequence[Any], options: dict[str, Any] | None = None) -> Any:
     """prelu of a constant weight: that of relu, less what is passed on below zero."""
-    call = single(func, args, options) if _is_plain() else None
+    call = single(func, args, options) if is_plain() else None
     if call is None or call.place or len(call.args) != 2 or call.plain != 1:
         return NotImplemented
     x, weight = call.x, call.args[1]
@@ -234,7 +191,7 @@ def _step(x: DecomposedTensor, value: torch.Tensor, residual: torch.Tensor) -> S
 
 def stepped(func: Function, args: Sequence[Any], options: dict[str, Any] | None = None) -> Any:
     """A function of one that moves across jumps, and has a derivative beside them."""
-    call = single(func, args, options) if _is_plain() else None
+    call = single(func, args, options) if is_plain() else None
     if call is None or call.place or call.plain or call.options.get("inplace"):
         return NotImplemented
     x = call.x.value
@@ -256,7 +213,7 @@ def stepped(func: Function, args: Sequence[Any], options: dict[str, Any] | None 
 
 def compared(func: Function, args: Sequence[Any], options: dict[str, Any] | None = None) -> Any:
     """A comparison with a constant: a condition, whose component says how it has moved."""
-    found = ends_of(args) if len(args) == 2 and not options and _is_plain() else None
+    found = ends_of(args) if len(args) == 2 and not options and is_plain() else None
     if found is None or conditions_are_frozen():
         return NotImplemented
     like, (a, b) = found
@@ -288,7 +245,7 @@ def _is_condition(x: Any) -> bool:
 
 def chosen(func: Function, args: Sequence[Any], options: dict[str, Any] | None = None) -> Any:
     """torch.where of a condition, which is decomposed or not, and two branches."""
-    if len(args) != 3 or options or not _is_plain():
+    if len(args) != 3 or options or not is_plain():
         return NotImplemented
     condition = args[0]
     decomposed = _is_condition(condition)
@@ -365,7 +322,7 @@ def _shape_of_rows(parts: Sequence[Any], shape: torch.Size) -> list[int]:
 def gated(digits_of: Function, func: Function, args: Sequence[Any], options: dict[str, Any] | None = None) -> Any:
     """glu: of a and b the mean along the path of σ(b), and that of a σ'(b), by nodes. `digits_of` says what a tolerance
     asks for."""
-    call = single(func, args, options) if _is_plain() else None
+    call = single(func, args, options) if is_plain() else None
     if call is None or call.place or call.plain:
         return NotImplemented
     x = call.x

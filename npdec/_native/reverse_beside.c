@@ -238,7 +238,7 @@ next_tile(const Walk *walk, int count, Tile *tile)
             divisors_##bits(x, r, tile.rows * tile.columns, made);                                                     \
         } while (next_tile(walk, 2, &tile));                                                                           \
     }                                                                                                                  \
-    /* How many quotients of a, from its residual, by b have contributions that cancel to fewer digits than `limit` says. */ \
+    /* How many quotients of a by b have contributions that cancel to fewer digits than `limit` says. */               \
     BY_ANY_PROCESSOR static Py_ssize_t lost_##bits(const number *restrict x, const number *restrict r,                 \
                                                    const number *restrict b, const number *restrict low,               \
                                                    const number *restrict value, const number *restrict residual,      \
@@ -246,9 +246,10 @@ next_tile(const Walk *walk, int count, Tile *tile)
     {                                                                                                                  \
         int32_t lost = 0;                                                                                              \
         for (Py_ssize_t i = 0; i < count; i++) {                                                                       \
-            number end = 1 / b[i], start = 1 / low[i], one = (x[i] - r[i]) * (end + start), change = value[i] - residual[i]; \
-            number other = (x[i] + r[i]) * (end - start), v = value[i] < 0 ? -value[i] : value[i];                     \
-            number w = residual[i] < 0 ? -residual[i] : residual[i], gross = (one < 0 ? -one : one) + (other < 0 ? -other : other); \
+            number end = 1 / b[i], start = 1 / low[i], change = value[i] - residual[i];                                \
+            number one = (x[i] - r[i]) * (end + start), other = (x[i] + r[i]) * (end - start);                         \
+            number v = value[i] < 0 ? -value[i] : value[i], w = residual[i] < 0 ? -residual[i] : residual[i];          \
+            number gross = (one < 0 ? -one : one) + (other < 0 ? -other : other);                                      \
             lost += (gross / 2 > limit * (v + w + (change < 0 ? -change : change))) & (gross - gross == 0);            \
         }                                                                                                              \
         return lost;                                                                                                   \
@@ -263,7 +264,8 @@ next_tile(const Walk *walk, int count, Tile *tile)
         do {                                                                                                           \
             for (int k = 0; k < 6; k++)                                                                                \
                 its[k] = gathered_##bits(arrays[k]->elements, walk, &tile, k, rooms[k]);                               \
-            lost += lost_##bits(its[2], its[3], its[4], its[5], its[0], its[1], tile.rows * tile.columns, (number)limit); \
+            const Py_ssize_t count = tile.rows * tile.columns;                                                         \
+            lost += lost_##bits(its[2], its[3], its[4], its[5], its[0], its[1], count, (number)limit);                 \
         } while (next_tile(walk, 6, &tile));                                                                           \
         return lost;                                                                                                   \
     }
