@@ -15,7 +15,7 @@ from npdec._decomposed.registry import row_of
 
 __all__ = [
     "adjoint", "axes_of", "batch_rule", "diagonal", "diagonals", "expanded", "flipped", "flipped_along", "gathered",
-    "indexed", "is_basic", "is_of_one_axis", "moved", "of_all_axes", "of_axes", "of_last_axes", "permuted", "reduced",
+    "indexed", "is_basic", "is_plain", "moved", "of_all_axes", "of_axes", "of_last_axes", "permuted", "reduced",
     "repeated", "reshaped", "reversed_axes", "rolled", "rotated", "squeezed", "swapped", "taken", "traced",
     "unsqueezed",
 ]  # fmt: skip
@@ -44,12 +44,26 @@ def is_basic(key: Any) -> bool:
     return True
 
 
-def is_of_one_axis(key: Any) -> bool:
-    """Whether a key is basic, or has besides slices one plain tensor: that leaves the axis in its place."""
-    if is_basic(key):
-        return True
-    items = key if isinstance(key, tuple) else (key,)
-    return [torch.Tensor] == [type(item) for item in items if item is not None and type(item) is not slice]
+def is_plain(key: Any) -> bool:
+    """Whether a key is of integers, slices and plain tensors."""
+    for item in key if isinstance(key, tuple) else (key,):
+        if item is not None and item is not Ellipsis and type(item) not in (int, slice, bool, torch.Tensor):
+            return False
+    return True
+
+
+def _leaves_first_axis(items: tuple[Any, ...]) -> bool:
+    """Whether an axis that comes before those of a plain key stays the first one: the indices follow each other.
+    (Integers take their axes away before.)"""
+    indices, is_apart = 0, False
+    for item in items:
+        if type(item) is torch.Tensor or type(item) is bool:
+            if indices and is_apart:
+                return False
+            indices, is_apart = indices + 1, False
+        elif type(item) is not int:
+            is_apart = True
+    return True
 
 
 _LAST_AXES = (-4, -3, -2, -1)
@@ -157,10 +171,14 @@ def squeezed(func: Function, ndim: int, args: Any, kwargs: dict[str, Any], value
 
 
 def indexed(func: Function, ndim: int, args: Any, kwargs: dict[str, Any], value: Any) -> Function | None:
-    if not is_of_one_axis(args[0]):
+    if not is_plain(args[0]):
         return None
-    key = (slice(None), *(args[0] if isinstance(args[0], tuple) else (args[0],)))
-    return lambda c: c[key]
+    items = args[0] if isinstance(args[0], tuple) else (args[0],)
+    if _leaves_first_axis(items):
+        key = (slice(None), *items)
+        return lambda c: c[key]
+    behind = (*items, slice(None)) if any(item is Ellipsis for item in items) else items
+    return lambda c: c.movedim(0, -1)[behind].movedim(-1, 0)  # where torch.vmap loses the axis beside booleans
 
 
 def swapped(func: Function, ndim: int, args: Any, kwargs: dict[str, Any], value: Any) -> Function | None:

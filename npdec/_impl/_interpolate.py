@@ -21,12 +21,79 @@ Points = tuple[torch.Tensor, torch.Tensor, Any, Any]  # xp, fp, the values to th
 def lines(x: torch.Tensor, points: Points) -> torch.Tensor:
     """The value at x of the lines between the points.
 
-    For a decomposed x between plain points it is a pointwise function of x, with a rule of its own. Points that
-    are decomposed themselves enter linearly for the segment in which x lies at the value.
+    For a decomposed x between plain points it is a pointwise function of x, and for plain x it is a linear one of the
+    values at plain points; both have rules. Where more is decomposed, points enter linearly for the segment in which x
+    lies at the value.
     """
+    xp, fp, left, right = points
     if has_torch_function((x,)) and not has_torch_function(points):
         return handle_torch_function(lines, (x,), x, points)
+    if has_torch_function((fp,)) and not has_torch_function((x, xp, left, right)):
+        return handle_torch_function(of_values, (fp,), fp, x, xp, left, right)
     return _lines(x, *points)
+
+
+def of_values(fp: torch.Tensor, x: torch.Tensor, xp: torch.Tensor, left: Any, right: Any) -> torch.Tensor:
+    """The same, of the values at the points."""
+    return _lines(x, xp, fp, left, right)
+
+
+def weighted(rows: torch.Tensor, x: torch.Tensor, xp: torch.Tensor, to_left: bool, to_right: bool) -> torch.Tensor:
+    """Of rows (k, n) of values at the points, the values at x, (k, *x.shape): both ends of a segment by weights. Beyond
+    the points there are none, unless those at the ends go on `to_left` and `to_right`."""
+    few = are_numbers(x, xp) and x.numel() <= _FEW and len(xp) <= _TABLE
+    i, j, weights = (_weights_of_few if few else _weights)(x, xp, to_left, to_right)
+    ends = [torch.index_select(rows, 1, k).view(len(rows), *x.shape) for k in (i, j)]
+    # What has no weight adds nothing, though it be infinite.
+    first, last = (torch.where(weight == 0, 0, end * weight) for weight, end in zip(weights, ends, strict=True))
+    return first + last
+
+
+_Weights = tuple[torch.Tensor, torch.Tensor, list[torch.Tensor]]  # where the ends are, and how much each counts
+
+
+def _weights(x: torch.Tensor, xp: torch.Tensor, to_left: bool, to_right: bool) -> _Weights:
+    n, after = len(xp), _order.search(xp, x, right=True)
+    i = (after - 1).clamp(0, max(n - 2, 0))
+    j = (i + 1).clamp(max=n - 1)
+    x0, x1 = xp[i], xp[j]
+    width = x1 - x0
+    second = (x - x0) / torch.where(width == 0, 1, width)
+    second = torch.where(torch.isnan(second), 1, second)  # where one end is infinite
+    before, behind = after == 0, x > xp[-1]
+    second = torch.where((x == x1) | behind, 1, torch.where((x == x0) | before, 0, second))
+    nowhere = torch.isnan(x)
+    if not to_left:
+        nowhere = nowhere | before
+    if not to_right:
+        nowhere = nowhere | behind
+    return i.reshape(-1), j.reshape(-1), [torch.where(nowhere, 0, weight) for weight in (1 - second, second)]
+
+
+def _weights_of_few(x: torch.Tensor, xp: torch.Tensor, to_left: bool, to_right: bool) -> _Weights:
+    """The same in Python, sooner."""
+    places = xp.tolist()
+    n = len(places)
+    found: list[tuple[int, int, float, float]] = []
+    for at in x.reshape(-1).tolist():
+        after = bisect.bisect_right(places, at)
+        i = min(max(after - 1, 0), max(n - 2, 0))
+        j = min(i + 1, n - 1)
+        before, behind = after == 0, at > places[-1]
+        second = (at - places[i]) / ((places[j] - places[i]) or 1.0)
+        if at == places[j] or behind:
+            second = 1.0
+        elif at == places[i] or before:
+            second = 0.0
+        elif math.isnan(second):
+            second = 1.0
+        if math.isnan(at) or (before and not to_left) or (behind and not to_right):
+            found.append((i, j, 0.0, 0.0))
+        else:
+            found.append((i, j, 1 - second, second))
+    ends = [torch.tensor([each[k] for each in found], dtype=torch.int64) for k in (0, 1)]
+    weights = [torch.tensor([each[k] for each in found], dtype=torch.float64).reshape(x.shape) for k in (2, 3)]
+    return ends[0], ends[1], weights
 
 
 def _lines(x: torch.Tensor, xp: torch.Tensor, fp: torch.Tensor, left: Any, right: Any) -> torch.Tensor:

@@ -153,7 +153,8 @@ def clip(
         bounds = numbers
     if not bounds:
         return torch.clone(a)
-    if len(bounds) > 1 and has_torch_function(tuple(bounds)) and not any(x.ndim for x in (a, *bounds)):
+    is_clamped = len(bounds) > 1 and has_torch_function(tuple(bounds)) and not a.is_complex()
+    if is_clamped and not any(x.ndim for x in (a, *bounds)):
         return torch.clamp(a, *bounds)
     if low is not None:
         a = maximum(a, bounds.pop(0))

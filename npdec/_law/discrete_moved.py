@@ -1,5 +1,5 @@
-"""The law of ordinary calls that move elements of decomposed booleans and integers: value, residual and components by
-the function itself, whatever dtypes they have."""
+"""The law of ordinary calls that move elements of decomposed booleans and integers, or count what is true: value,
+residual and components by the function itself, whatever dtypes they have."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from npdec._decomposed.aliasing import link_ordinary
-from npdec._decomposed.batching_rules import is_of_one_axis
+from npdec._decomposed.batching_rules import is_plain
 from npdec._decomposed.kept_components import dtype_of_steps
 from npdec._decomposed.registry import Row, Trait, rows
 from npdec._decomposed.size_limits import MANY
@@ -27,7 +27,9 @@ _PLAIN = frozenset({int, bool, slice, type(None), type(Ellipsis), torch.Size})
 def moved(func: Function, args: Sequence[Any]) -> Any:
     """The answer; NotImplemented of other functions, and where something is not ordinary. Nobody looks on."""
     row = rows.get(func)
-    if row is None or not row.traits & Trait.MOVE or not args or row.rule.writes or row.rule.in_place:
+    if row is None or not args or row.rule.writes or row.rule.in_place:
+        return NotImplemented
+    if not row.traits & Trait.MOVE and not (row.traits & Trait.SUM and _is_counted(args[0])):
         return NotImplemented
     if type(args[0]) in (list, tuple):
         return _joined(func, *args) if len(args) <= 2 and row.batch is None else NotImplemented
@@ -37,17 +39,25 @@ def moved(func: Function, args: Sequence[Any]) -> Any:
 def _of_one(row: Row, func: Function, x: Any, *rest: Any) -> Any:
     if not _is_kept(x) or len(x.labels) >= MANY or not all(map(_is_plain, rest)):
         return NotImplemented
-    if row.traits & Trait.INDEX and not is_of_one_axis(rest[0]):
+    if row.traits & Trait.INDEX and not is_plain(rest[0]):
         return NotImplemented
     assert row.batch is not None
     value = func(x.value, *rest)
     front = row.batch(func, x.value.ndim, rest, _NONE, value)
     if front is None:
         return NotImplemented
-    residual, components = func(x.residual, *rest), front(x.components)
+    given = x.components
+    if row.traits & Trait.SUM:  # a count may be one that these numbers do not reach
+        given = given.to(dtype_of_steps(value.dtype, given.dtype))
+    residual, components = func(x.residual, *rest), front(given)
     if type(value) is torch.Tensor:
         return _linked(value, residual, components, x)
     return tuple([_linked(*its, x) for its in zip(value, residual, components, strict=True)])
+
+
+def _is_counted(x: Any) -> bool:
+    """Whether the sum is one of decomposed booleans, which numbers do not reach the end of."""
+    return type(x) is DecomposedTensor and x.value.dtype is torch.bool
 
 
 def _is_kept(x: Any) -> bool:

@@ -13,7 +13,7 @@ __all__ = ["in_c"]
 
 Form = TypeVar("Form", bound=Callable[..., Any])
 
-# What `npdec/_native/decomposed.h` calls FRESH, SUBTRACTS, SUBTRACTS_FROM, INDEXES, PIECEWISE and COARSE.
+# What `npdec/_native/decomposed.h` calls FRESH, SUBTRACTS, SUBTRACTS_FROM, INDEXES, PIECEWISE, COARSE and SELECTS.
 _BITS = {
     Trait.FRESH: 1,
     Trait.SUBTRACT: 2,
@@ -21,6 +21,7 @@ _BITS = {
     Trait.INDEX: 8,
     Trait.PIECEWISE_LINEAR: 16,
     Trait.COARSE: 32,
+    Trait.SELECT: 64,
 }
 # The rules for one more leading axis that are known there; others are called.
 _KINDS = {
@@ -34,8 +35,9 @@ _KINDS = {
 }
 
 
-def in_c(name: str, traits: int = 0, batch: Any = None) -> Callable[[Form], Form]:
-    """Marks a form, before which that of the name stands in C; `batch` is the rule for one more leading axis."""
+def in_c(name: str, traits: int = 0, batch: Any = None, known: tuple[Any, ...] = ()) -> Callable[[Form], Form]:
+    """Marks a form, before which that of the name stands in C; `batch` is the rule for one more leading axis, or the
+    form that it hands on to, and `known` what it calls that with."""
 
     def marked(form: Form) -> Form:
         if calls is not None:
@@ -43,7 +45,7 @@ def in_c(name: str, traits: int = 0, batch: Any = None) -> Callable[[Form], Form
             kind = "of axes" if axes else _KINDS.get(batch, "by rule")
             first, last, missing = axes or (0, 0, ())
             bits = sum(bit for trait, bit in _BITS.items() if traits & trait)
-            calls.attach_form(form, name, bits, traits, batch, kind, first, last, missing)
+            calls.attach_form(form, name, bits, traits, batch, kind, first, last, missing or known)
         return form
 
     return marked

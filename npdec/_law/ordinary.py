@@ -244,7 +244,8 @@ def matmul(func: Function, args: Sequence[Any]) -> Any:
         return made_of(value, residual, components, x)
     # Of products with a vector torch adds up fewer rows in another order.
     rows = narrowed(x.residual, axes - 1) if its == 2 else materialised_residual(x)
-    value, residual = func(x.value, other), func(rows.contiguous(), other)
+    rows = x.residual if x.residual.stride() == x.value.stride() else rows.contiguous()
+    value, residual = func(x.value, other), func(rows, other)
     return built(value, residual, torch.matmul(x.components, other), x.labels)
 
 

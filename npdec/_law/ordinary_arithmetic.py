@@ -35,7 +35,7 @@ __all__ = ["EVEN", "added", "is_even_quotient", "product", "quotient"]
 
 Function = Callable[..., Any]
 _CPU = torch.device("cpu")
-_NUMBERS = (float, int)
+_NUMBERS = (float, int, bool)
 EVEN = {dtype: half_of_digits(dtype) - 3 for dtype in (torch.float32, torch.float64)}  # as in `_is_even`
 
 
@@ -90,10 +90,12 @@ def added(traits: int) -> Form:
     own = complex_of_few.law_of_complex({}, traits)
 
     @in_c("added", traits)
-    def form(func: Function, args: Sequence[Any]) -> Any:
+    def form(func: Function, args: Sequence[Any], options: dict[str, Any] | None = None) -> Any:
         if len(args) != 2:
             return NotImplemented
         a, b = args
+        if options:
+            return _added_times(traits, func, a, b, options)
         if is_ordinary(a):
             if type(b) in _NUMBERS:
                 return _moved(traits, func, a, b)
@@ -112,6 +114,25 @@ def added(traits: int) -> Form:
         return _added(traits, func, args)
 
     return form
+
+
+def _added_times(traits: int, func: Function, a: Any, b: Any, options: dict[str, Any]) -> Any:
+    """a + alpha b, or a − alpha b."""
+    if traits & Trait.SUBTRACT_FROM or options.keys() != {"alpha"} or type(options["alpha"]) not in (int, float):
+        return NotImplemented
+    if not is_ordinary(a) or 0 in a.residual.stride():
+        return NotImplemented
+    if type(b) is DecomposedTensor and is_ordinary(b) and _are_alike(a, b):
+        components = func(a.components, b.components, **options)
+        return built(func(a.value, b.value, **options), func(a.residual, b.residual, **options), components, a.labels)
+    if type(b) in FACTORS and b.dtype is a.value.dtype and _broadcasts(b.shape, a.value.shape) and has_elements(b):
+        parts = func(a.value, b, **options), func(a.residual, b, **options)
+        return built(*parts, a.components.clone(), a.labels)
+    return NotImplemented
+
+
+def _broadcasts(shape: Sequence[int], to: Sequence[int]) -> bool:
+    return len(shape) <= len(to) and all(n in (1, m) for n, m in zip(reversed(shape), reversed(to), strict=False))
 
 
 def _sum_of_numbers(traits: int, func: Function, a: DecomposedTensor, b: DecomposedTensor) -> Any:

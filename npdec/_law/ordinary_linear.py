@@ -9,7 +9,7 @@ import torch
 
 from npdec._decomposed.aliasing import link_ordinary
 from npdec._decomposed.axes import axes_named, row_by_row
-from npdec._decomposed.batching_rules import is_basic, is_of_one_axis
+from npdec._decomposed.batching_rules import is_basic, is_plain
 from npdec._decomposed.broadcast_residuals import materialised_residual
 from npdec._decomposed.registry import Trait
 from npdec._decomposed.tensor import DecomposedTensor
@@ -40,11 +40,13 @@ __all__ = [
     "detached",
     "each",
     "element",
+    "itself",
     "like_another",
     "of_each",
     "of_equal_rows",
     "of_one",
     "to_host",
+    "unless_training",
 ]
 
 Function = Callable[..., Any]
@@ -69,6 +71,21 @@ def of_each(traits: int) -> Form:
 
 
 each = of_each(0)
+
+
+@in_c("itself")
+def itself(func: Function, args: Sequence[Any]) -> Any:
+    """What torch gives back as it was given."""
+    return args[0] if len(args) == 1 and is_ordinary(args[0]) else NotImplemented
+
+
+@in_c("unless training")
+def unless_training(func: Function, args: Sequence[Any], options: dict[str, Any] | None = None) -> Any:
+    """Dropout of a share, which drops nothing where a model does not train."""
+    if options or len(args) not in (3, 4) or args[2] is not False or (len(args) == 4 and args[3] is not False):
+        return NotImplemented
+    x, share = args[:2]
+    return x if type(x) is DecomposedTensor and type(share) is float and 0 <= share <= 1 else NotImplemented
 
 
 @in_c("clone")
@@ -185,6 +202,7 @@ def like_another(function: Function, batch: Function, traits: int) -> Form:
     """The form of a function that takes the shape of its second argument, by the one that takes the shape."""
     form = of_one(batch, traits)
 
+    @in_c("like another", traits, form, (function,))
     def of_shape(func: Function, args: Sequence[Any]) -> Any:
         if len(args) != 2 or not isinstance(args[1], torch.Tensor):
             return NotImplemented
@@ -207,7 +225,7 @@ def of_one(batch: Function, traits: int, reverse: Function | None = None) -> For
         for item in rest:
             if type(item) is DecomposedTensor:
                 return NotImplemented
-        if indexes and not is_of_one_axis(rest[0]):
+        if indexes and not is_plain(rest[0]):
             return NotImplemented
         value = func(x.value, *rest)
         front = batch(func, x.value.ndim, rest, _NONE, value)

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from npdec._decomposed.broadcast_residuals import materialised_residual
+from npdec._law.native_forms import in_c
 from npdec._law.ordinary import built, has_elements, is_ordinary, made_of
 
 __all__ = [
@@ -42,6 +43,7 @@ def _behind(dim: int) -> int:
     return dim + 1 if dim >= 0 else dim
 
 
+@in_c("filled")
 def filled(func: Function, args: Sequence[Any]) -> Any:
     """masked_fill with a number, where a plain mask says so."""
     if len(args) != 3 or type(args[2]) not in _NUMBERS or not is_ordinary(args[0]) or not _is_mask(args[1], args[0]):
@@ -50,6 +52,7 @@ def filled(func: Function, args: Sequence[Any]) -> Any:
     return built(func(x.value, mask, number), func(x.residual, mask, number), func(x.components, mask, 0), x.labels)
 
 
+@in_c("filled")
 def filled_at(func: Function, args: Sequence[Any]) -> Any:
     """index_fill with a number."""
     if len(args) != 4 or type(args[3]) not in _NUMBERS or not is_ordinary(args[0]):
@@ -128,6 +131,7 @@ def mask_scattered(func: Function, args: Sequence[Any]) -> Any:
     return built(value, residual, x.components.masked_fill(mask, 0), x.labels)
 
 
+@in_c("masked")
 def mask_selected(func: Function, args: Sequence[Any]) -> Any:
     """masked_select of a plain mask."""
     if len(args) != 2 or not is_ordinary(args[0]) or not _is_mask(args[1], args[0]):

@@ -251,19 +251,17 @@ is_readable(PyObject *tensor)
 static int
 sizes_of(const Array *at, double *squares, double *least)
 {
-    if (!is_on_host(at) || at->rank > 2 || elements_in(at) > MOST_LOOKED_AT)
+    if (!is_on_host(at) || elements_in(at) > MOST_LOOKED_AT)
         return 0;
-    Py_ssize_t rows = at->rank == 2 ? at->shape[0] : 1, columns = at->rank > 0 ? at->shape[at->rank - 1] : 1;
-    Py_ssize_t step = at->rank == 2 ? at->strides[0] : 0, stride = at->rank > 0 ? at->strides[at->rank - 1] : 0;
+    Py_ssize_t count = elements_in(at), is_in_order = is_by_rows(at);
     *squares = 0;
     *least = INFINITY;
-    for (Py_ssize_t row = 0; row < rows; row++)
-        for (Py_ssize_t i = 0; i < columns; i++) {
-            Py_ssize_t place = row * step + i * stride;
-            double number = at->bits == 64 ? ((double *)at->elements)[place] : ((float *)at->elements)[place];
-            *squares += number * number;
-            *least = fmin(*least, fabs(number));
-        }
+    for (Py_ssize_t i = 0; i < count; i++) {
+        double number = !is_in_order ? few_element_of(at, i)
+                      : at->bits == 64 ? ((double *)at->elements)[i] : ((float *)at->elements)[i];
+        *squares += number * number;
+        *least = fmin(*least, fabs(number));
+    }
     return 1;
 }
 

@@ -78,11 +78,12 @@ Form *form_of(PyObject *function);             /* by the function in Python; one
 #define MOST_GIVEN 8 /* arguments of a function */
 #define HANDFUL 16   /* elements of a value, or components: `npdec._decomposed.size_limits` */
 #define FEW_COMPONENTS 1024/* elements of components */
-enum { FRESH = 1, SUBTRACTS = 2, SUBTRACTS_FROM = 4, INDEXES = 8, PIECEWISE = 16, COARSE = 32 };
+enum { FRESH = 1, SUBTRACTS = 2, SUBTRACTS_FROM = 4, INDEXES = 8, PIECEWISE = 16, COARSE = 32, SELECTS = 64 };
 enum { BY_RULE, OF_AXES, OF_KEY, RESHAPED, SQUEEZED, UNSQUEEZED, PERMUTED, SWAPPED, REDUCED };
 
 /* leading_axes.c */
 PyObject *call(PyObject *func, PyObject *first, PyObject *const *rest, Py_ssize_t count); /* func(first, *rest) */
+PyObject *with_axes(const Parts *x, int rank); /* the components, as those of a value with so many axes at least */
 /* The items of a list or tuple that is the only argument, or else the arguments; -1 with an error. They are those of
  * `held` then, or NULL: a list may be another one while something is made. */
 Py_ssize_t unpacked(PyObject *const **items, Py_ssize_t count, PyObject **held);
@@ -112,6 +113,10 @@ double few_element_of(const Array *at, Py_ssize_t i); /* by its place in row-maj
 PyObject *few_tensor_of(const double *numbers, const Array *like, Py_ssize_t count);
 enum { FEW_SUM, FEW_DIFFERENCE, FEW_PRODUCT, FEW_QUOTIENT };
 PyObject *few_operation(int which, const Array *like, const Array *a, const Array *b);
+
+/* few_taken.c: x[key], of a key with indices, and x.index_select(axis, indices) */
+PyObject *few_taken(const Parts *x, PyObject *key);
+PyObject *few_selected(const Parts *x, PyObject *axis, PyObject *indices);
 
 /* few_pairs.c: the same of two, of one shape or a number and an array, and of a constant over one */
 PyObject *few_sum_of_two(PyObject *const *args, int traits);
@@ -145,12 +150,14 @@ int is_usual_rule(void);                      /* whether no context changes the 
  * torch would multiply with; those of a number are Python's. */
 PyObject *few_multiplied(const Parts *x, const double *slopes, Py_ssize_t size);
 
-/* few_slopes.c, linear.c, arithmetic.c, matrices.c */
+/* few_slopes.c, linear.c, arithmetic.c, matrices.c, few_writes.c, few_parts.c, few_steps.c, few_taken.c */
 Answer pointwise, sigmoid, hyperbolic, power;
-int is_by_slopes(const Form *form);           /* one of the first three */
-Answer each, of_one, cloned, contiguous, detached, joined, or_square, unless_near, unless_square;
+int are_by_place(const Form *form);           /* whether options of a function in Python are read by their places */
+/* Whether the keyword that stands behind so many arguments is the factor of the second one. */
+int is_with_alpha(const Form *form, Py_ssize_t count, PyObject *keywords);
+Answer itself, unless_training, each, of_one, like_another, filled, cloned, contiguous, detached, joined, or_square, unless_near, unless_square;
 Answer added, scaled, divided;
-Answer matmul, layer, written_over, cast, stepped, compared;
+Answer matmul, layer, written_over, cast, stepped, compared, mask_selected;
 
 /* reverse.c: the same of tensors in reverse mode */
 PyObject *reversed_layer(PyObject *func, PyObject *const *args, Py_ssize_t count);

@@ -209,9 +209,10 @@ hyperbolic(const Form *form, PyObject *func, PyObject *const *args, Py_ssize_t c
 }
 
 int
-is_by_slopes(const Form *form)
+are_by_place(const Form *form)
 {
-    return form->answer == pointwise || form->answer == sigmoid || form->answer == hyperbolic;
+    return form->answer == pointwise || form->answer == sigmoid || form->answer == hyperbolic
+        || form->answer == unless_training;
 }
 
 /* Raised to a number, which is no tensor. */

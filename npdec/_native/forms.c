@@ -59,12 +59,12 @@ attach_form(PyObject *module, PyObject *args)
     static const struct {
         const char *name;
         Answer *answer;
-    } answers[] = {{"each", each}, {"of_one", of_one}, {"clone", cloned}, {"contiguous", contiguous},
+    } answers[] = {{"itself", itself}, {"unless training", unless_training}, {"each", each}, {"of_one", of_one}, {"like another", like_another}, {"filled", filled}, {"clone", cloned}, {"contiguous", contiguous},
                    {"detached", detached}, {"joined", joined}, {"or square", or_square},
                    {"unless near", unless_near}, {"unless square", unless_square}, {"added", added}, {"scaled", scaled}, {"divided", divided},
                    {"matmul", matmul}, {"layer", layer}, {"pointwise", pointwise},
                    {"sigmoid", sigmoid}, {"tanh", hyperbolic}, {"power", power}, {"written over", written_over}, {"cast", cast}, {"stepped", stepped},
-                   {"compared", compared}};
+                   {"compared", compared}, {"masked", mask_selected}};
     static const char *const kinds[] = {"by rule",    "of axes",  "of a key", "reshaped", "squeezed",
                                         "unsqueezed", "permuted", "swapped",  "reduced"};
     static int count;
@@ -97,6 +97,16 @@ attach_form(PyObject *module, PyObject *args)
 }
 
 /* --- calls -------------------------------------------------------------------------------------------------------- */
+
+/* The form in C of a function of torch, which holds while nothing in Python is asked; NULL where it has none. */
+static const Form *
+form_for(PyObject *func)
+{
+    PyObject *row = PyDict_GetItemWithError(given.rows, func);
+    PyObject *function = row == NULL ? NULL : SLOT(row, given.of_short);
+    const Form *form = function == NULL || function == Py_None ? NULL : form_of(function);
+    return form == NULL || form->function == NULL ? NULL : form;
+}
 
 /* The answer of a function's form; NULL, without an error, where it has none, or that is not open. */
 static PyObject *
@@ -146,7 +156,8 @@ follow(PyObject *func, Py_ssize_t count, PyObject *keywords)
     }
     Py_XDECREF(key);
     Py_XDECREF(found);
-    return found == Py_True;
+    const Form *form = found == Py_True ? NULL : form_for(func);
+    return found == Py_True || (form != NULL && is_with_alpha(form, count, keywords));
 }
 
 /* A method of a decomposed tensor. */
@@ -311,11 +322,9 @@ by_options(PyObject *module, PyObject *const *given_to_it, Py_ssize_t count)
 {
     if (count != 3 || !PyTuple_CheckExact(given_to_it[1]) || is_traced())
         return or_none(left_to_python());
-    PyObject *func = given_to_it[0];
-    PyObject *row = PyDict_GetItemWithError(given.rows, func), *found = NULL;
-    PyObject *function = row == NULL ? NULL : SLOT(row, given.of_short);
-    const Form *form = function == NULL ? NULL : form_of(function);
-    int is_open = form != NULL && is_by_slopes(form) && !is_observed();
+    PyObject *func = given_to_it[0], *found = NULL;
+    const Form *form = form_for(func);
+    int is_open = form != NULL && are_by_place(form) && !is_observed();
     PyObject *all = is_open ? all_of(func, given_to_it[1], given_to_it[2]) : NULL;
     if (all != NULL)
         found = form->answer(form, func, PySequence_Fast_ITEMS(all), PyTuple_GET_SIZE(all));
@@ -346,10 +355,11 @@ torch_function(PyObject *function, PyObject *const *args, size_t nargsf, PyObjec
         && PyTuple_CheckExact(args[3]) && are_known(args[2]) && !is_traced()) {
         PyObject *options = count == 5 ? args[4] : NULL, *all = NULL, *found = NULL;
         int is_in_python = PyFunction_Check(args[1]);
-        if (!is_in_python)
-            all = all_of(args[1], args[3], options);
-        else if (say_nothing(options)) /* other options of such are Python's: `answer_ordinary` */
+        const Form *form = is_in_python ? form_for(args[1]) : NULL;
+        if (is_in_python && say_nothing(options)) /* other options of such are Python's: `answer_ordinary` */
             all = Py_NewRef(args[3]);
+        else if (!is_in_python || (form != NULL && are_by_place(form)))
+            all = all_of(args[1], args[3], options);
         int is_simple = all == args[3] && (!is_in_python || !is_observed());
         if (all != NULL)
             found = answered(args[1], PySequence_Fast_ITEMS(all), PyTuple_GET_SIZE(all));

@@ -100,6 +100,18 @@ with_numbers(const Parts *x, PyObject *method, const Py_ssize_t *numbers, int co
     return made;
 }
 
+PyObject *
+with_axes(const Parts *x, int rank)
+{
+    Py_ssize_t shape[MOST_AXES + 1] = {x->components_at.shape[0]};
+    int missing = rank - x->value_at.rank;
+    if (missing <= 0 || rank > MOST_AXES)
+        return missing <= 0 ? Py_NewRef(x->components) : NULL;
+    for (int axis = 0; axis < rank; axis++)
+        shape[axis + 1] = axis < missing ? 1 : x->value_at.shape[axis - missing];
+    return with_numbers(x, names.reshape, shape, rank + 1);
+}
+
 /* In the shape of a value. */
 static PyObject *
 shaped(const Parts *x, const Array *value)

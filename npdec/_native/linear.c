@@ -37,6 +37,25 @@ each(const Form *form, PyObject *func, PyObject *const *args, Py_ssize_t count)
     return made;
 }
 
+/* What torch gives back as it was given: `+x`, and dropout where nothing is dropped. */
+PyObject *
+itself(const Form *form, PyObject *func, PyObject *const *args, Py_ssize_t count)
+{
+    Parts x;
+    if (count != 1 || !parts_of(args[0], &x))
+        return NULL;
+    let_parts_go(&x);
+    return Py_NewRef(args[0]);
+}
+
+PyObject *
+unless_training(const Form *form, PyObject *func, PyObject *const *args, Py_ssize_t count)
+{
+    int is_new = count == 3 || (count == 4 && args[3] == Py_False);
+    double share = is_new && PyFloat_CheckExact(args[1]) ? PyFloat_AS_DOUBLE(args[1]) : -1;
+    return share >= 0 && share <= 1 && args[2] == Py_False && Py_IS_TYPE(args[0], given.type) ? Py_NewRef(args[0]) : NULL;
+}
+
 PyObject *
 cloned(const Form *form, PyObject *func, PyObject *const *args, Py_ssize_t count)
 {
@@ -85,18 +104,27 @@ detached(const Form *form, PyObject *func, PyObject *const *args, Py_ssize_t cou
 
 /* --- functions that take one more leading axis -------------------------------------------------------------------- */
 
-/* Whether a key is of integers and slices, so that it gives a view, or one plain tensor. */
+/* Whether a key is of integers and slices, so that it gives a view. */
 static int
-is_simple(PyObject *key)
+is_basic(PyObject *key)
 {
     int many = PyTuple_CheckExact(key);
     PyObject *const *items = many ? PySequence_Fast_ITEMS(key) : &key;
-    if (!many && Py_IS_TYPE(key, arrays.tensor))
-        return 1;
     for (Py_ssize_t i = 0; i < (many ? PyTuple_GET_SIZE(key) : 1); i++)
         if (!PyLong_CheckExact(items[i]) && !PySlice_Check(items[i]) && items[i] != Py_None && items[i] != Py_Ellipsis)
             return 0;
     return 1;
+}
+
+/* Few elements that are taken at indices; NULL where they are to be taken by torch. */
+static PyObject *
+few_of(const Form *form, const Parts *x, PyObject *const *args, Py_ssize_t count)
+{
+    if (form->traits & INDEXES)
+        return few_taken(x, args[1]);
+    if (!(form->traits & SELECTS))
+        return NULL;
+    return form->kind == OF_AXES && form->first == 0 && count == 3 ? few_selected(x, args[1], args[2]) : NULL;
 }
 
 /* The function of the residual, of which elements may be one in memory. */
@@ -147,11 +175,16 @@ of_one(const Form *form, PyObject *func, PyObject *const *args, Py_ssize_t count
     for (Py_ssize_t i = 1; i < count; i++)
         if (Py_IS_TYPE(args[i], given.type))
             return NULL;
-    if (count == 0 || count > MOST_GIVEN || ((form->traits & INDEXES) && (count != 2 || !is_simple(args[1]))))
+    int indexes = form->traits & INDEXES, is_view = indexes && count == 2 && is_basic(args[1]);
+    if (count == 0 || count > MOST_GIVEN || (indexes && count != 2))
         return NULL;
     if (!parts_of(args[0], &x))
-        return (form->traits & INDEXES) && Py_IS_TYPE(args[1], arrays.tensor)
-                 ? NULL : reversed_of_one(form, func, args, count);
+        return indexes && !is_view ? NULL : reversed_of_one(form, func, args, count);
+    PyObject *taken = is_view ? NULL : few_of(form, &x, args, count);
+    if (taken != NULL || PyErr_Occurred() || (indexes && !is_view && !Py_IS_TYPE(args[1], arrays.tensor))) {
+        let_parts_go(&x);
+        return taken;
+    }
     PyObject *const *rest = args + 1;
     PyObject *residual = NULL, *components = NULL, *value = call(func, x.value, rest, --count);
     if (value != NULL)
@@ -161,6 +194,56 @@ of_one(const Form *form, PyObject *func, PyObject *const *args, Py_ssize_t count
     int link = !(form->traits & FRESH), are_several = value != NULL && PyTuple_Check(value);
     PyObject *made = are_several ? built_of_each(value, residual, components, &x, link)
                                  : built(value, residual, components, &x, link);
+    let_parts_go(&x);
+    return made;
+}
+
+/* The same function of the shape of another tensor. */
+PyObject *
+like_another(const Form *form, PyObject *func, PyObject *const *args, Py_ssize_t count)
+{
+    if (count != 2 || form->inner == NULL
+        || !(Py_IS_TYPE(args[1], arrays.tensor) || Py_IS_TYPE(args[1], given.type)))
+        return NULL;
+    PyObject *shape = PyObject_GetAttr(args[1], names.shape), *changed[2] = {args[0], shape};
+    PyObject *made = shape == NULL ? NULL
+                   : form->inner->answer(form->inner, PyTuple_GET_ITEM(form->rest, 0), changed, 2);
+    Py_XDECREF(shape);
+    return made;
+}
+
+/* A number put where a mask says, `masked_fill(x, mask, number)`, or at places along an axis, `index_fill(x, axis,
+ * places, number)`: it is no component's. */
+PyObject *
+filled(const Form *form, PyObject *func, PyObject *const *args, Py_ssize_t count)
+{
+    Parts x;
+    Array at;
+    PyObject *number = args[count - 1], *where = args[count - 2], *axis = NULL, *zero = PyLong_FromLong(0);
+    int is_open = (count == 3 || (count == 4 && PyLong_CheckExact(args[1]))) && Py_IS_TYPE(where, arrays.tensor)
+               && (PyLong_CheckExact(number) || PyFloat_CheckExact(number) || PyBool_Check(number))
+               && parts_of(args[0], &x);
+    if (!is_open || zero == NULL) {
+        Py_XDECREF(zero);
+        return NULL;
+    }
+    PyObject *value = NULL, *residual = NULL, *components = NULL;
+    int is_mask = count == 3, is_known = look_at_any(where, &at) && at.rank <= x.value_at.rank;
+    if (is_mask)
+        is_known &= at.code == OF_BOOL;
+    else {
+        Py_ssize_t place = PyLong_AsSsize_t(args[1]);
+        is_known &= x.value_at.rank > 0 && at.code == OF_INTEGER && at.bits == 64 && !PyErr_Occurred();
+        axis = is_known ? PyLong_FromSsize_t(place < 0 ? place : place + 1) : NULL;
+    }
+    if (is_known && (value = call(func, x.value, args + 1, count - 1)) != NULL)
+        residual = call(func, x.residual, args + 1, count - 1);
+    PyObject *rest[] = {is_mask ? where : axis, is_mask ? zero : where, zero};
+    if (residual != NULL && rest[0] != NULL)
+        components = call(func, x.components, rest, count - 1);
+    PyObject *made = built(value, residual, components, &x, 0);
+    Py_XDECREF(axis);
+    Py_DECREF(zero);
     let_parts_go(&x);
     return made;
 }

@@ -13,6 +13,16 @@ narrowed(const Parts *x)
     return row;
 }
 
+/* Whether they have the same strides. */
+static int
+lie_alike(const Array *a, const Array *b)
+{
+    for (int axis = 0; axis < a->rank; axis++)
+        if (a->strides[axis] != b->strides[axis])
+            return 0;
+    return 1;
+}
+
 /* The other, decomposed factor behind a constant one. */
 static PyObject *
 behind(PyObject *func, PyObject *factor, int rank, const Parts *x)
@@ -42,15 +52,15 @@ matmul(const Form *form, PyObject *func, PyObject *const *args, Py_ssize_t count
         return reversed_matmul(func, args, count);
     PyObject *factor = args[!is_behind];
     int rank = x.value_at.rank;
-    int is_batch = rank == 3 && !is_behind && !x.has_equal_rows;
+    int is_batch = rank == 3 && !x.has_equal_rows;
     if (rank >= 1 && is_plain(factor, &x, &at) && (is_batch ? at.rank == 3 : rank <= 2 && at.rank >= 1 && at.rank <= 2)
         && (!x.has_equal_rows || (!is_behind && rank == at.rank && rank == 2)) && is_moderate(factor, &at)) {
         if (is_behind)
             made = behind(func, factor, at.rank, &x);
         else {
             PyObject *row = narrowed(&x), *residual = NULL, *components = NULL;
-            PyObject *rows = row == NULL || (!x.has_equal_rows && is_by_rows(&x.residual_at))
-                           ? Py_XNewRef(row) : PyObject_CallMethodNoArgs(row, names.contiguous);
+            int lies_alike = !x.has_equal_rows && (is_by_rows(&x.residual_at) || lie_alike(&x.residual_at, &x.value_at));
+            PyObject *rows = row == NULL || lies_alike ? Py_XNewRef(row) : PyObject_CallMethodNoArgs(row, names.contiguous);
             PyObject *value = rows == NULL ? NULL : call(func, x.value, &factor, 1);
             if (value != NULL)
                 residual = call(func, rows, &factor, 1);

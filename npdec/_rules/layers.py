@@ -15,6 +15,7 @@ from npdec._decomposed.reverse_graph import no_graph
 from npdec._decomposed.tensor import DecomposedTensor, copy_of
 from npdec._law import law
 from npdec._law.half_precision import widened
+from npdec._law.ordinary_linear import unless_training
 from npdec._rules import inplace
 from npdec._rules.by_formula import by_formula, own_numbers, pointwise, residual_of, same_draws, value_of, with_numbers
 from npdec._rules.elementary import routed
@@ -292,8 +293,10 @@ def _pad_sequence(
 # -- random numbers ----------------------------------------------------------------------------------------------------
 
 
-@rule(F.dropout)
+@rule(F.dropout, short=unless_training)
 def _dropout(func: Function, x: Any, p: float = 0.5, training: bool = True) -> Any:
+    if not 0 <= p <= 1:
+        return func(x.value, p, training)  # which says so
     return _masked(func, x, p, training)
 
 

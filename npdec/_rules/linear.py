@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -13,6 +14,7 @@ from npdec._decomposed.axes import axes_named
 from npdec._decomposed.registry import Trait
 from npdec._law import ordinary_joined, ordinary_places, ordinary_reverse, reverse_joint
 from npdec._law.law import TaggedRule
+from npdec._law.ordinary_linear import itself
 from npdec._law.ordinary_together import of_one_shape
 from npdec._law.reverse_forms import affine, all_but, before
 from npdec._rules.rule import rule
@@ -33,7 +35,6 @@ _OF_THE_FIRST = TaggedRule.of("Linear")
 
 # Element by element, and sums.
 _linear("neg negative deg2rad rad2deg", Trait.ELEMENTWISE | Trait.EACH | Trait.FRESH)
-_linear("positive", Trait.ELEMENTWISE | Trait.EACH)
 _linear("conj real imag", Trait.ELEMENTWISE | Trait.EACH | Trait.STRIDED)
 _linear("resolve_conj resolve_neg conj_physical", Trait.ELEMENTWISE | Trait.EACH)
 _linear("sum", Trait.SUM | Trait.STRIDED | Trait.FRESH, batch.reduced, axes_named)
@@ -42,6 +43,14 @@ _linear("cumsum", Trait.FRESH, batch.of_axes(0, 1), leading=before(1))
 _linear("trace", Trait.STRIDED, batch.traced)
 _linear("sum_to_size")
 _linear("gradient")  # distances that are decomposed go by quadrature, and all else with them
+
+
+@rule("positive", traits=Trait.ELEMENTWISE | Trait.EACH, short=itself)
+def _positive(func: Callable[..., Any], x: Any) -> Any:
+    """The tensor itself, as torch gives it back, which has no `positive` of booleans."""
+    func(x.value)
+    return x
+
 
 # Views, and copies that could be.
 _linear("reshape flatten", _RESHAPE, batch.reshaped)

@@ -11,6 +11,8 @@ import torch
 from npdec._core.signatures import read_parameters
 from npdec._core.tags import Pointwise, Stepwise
 from npdec._decomposed.registry import Answer, Trait
+from npdec._decomposed.reverse_graph import no_graph
+from npdec._decomposed.tensor import DecomposedTensor
 from npdec._impl import (
     _interpolate,
     elementwise_float_impl,
@@ -130,6 +132,15 @@ def two_arguments_with_jumps(input: Stepwise, other: Stepwise, *args: Any, **kwa
 
 @rule(_interpolate.lines, short=ordinary_pieces.interpolated)
 def interpolated(x: Pointwise, points: Any) -> Any: ...
+
+
+@rule(_interpolate.of_values)
+def interpolated_values(func: Any, fp: Any, x: Any, xp: Any, left: Any, right: Any) -> Any:
+    """Linear in the values at the points."""
+    with no_graph(fp.reverse):
+        value, residual = func(fp.value, x, xp, left, right), func(fp.residual, x, xp, left, right)
+    components = _interpolate.weighted(fp.components, x, xp, left is None, right is None)
+    return DecomposedTensor(value, residual, components, fp.labels, fp.reverse)
 
 
 @rule(torch.polygamma, torch.special.polygamma)

@@ -302,6 +302,7 @@ _INDEX = (2, "index")
 
 
 _CHOSEN = Trait.MOVE | Trait.STRIDED
+_SELECTED = _CHOSEN | Trait.SELECT
 _OF_AXIS = of_axes(0, 1)
 
 
@@ -312,7 +313,12 @@ def _narrow(func: Function, x: Any, dim: int, start: Any, length: int) -> Any:
 
 
 @rule(
-    "index_select", traits=_CHOSEN, batch=_OF_AXIS, short=of_one(_OF_AXIS, _CHOSEN), tags=_INDEXED.tags, indices=_INDEX
+    "index_select",
+    traits=_SELECTED,
+    batch=_OF_AXIS,
+    short=of_one(_OF_AXIS, _SELECTED),
+    tags=_INDEXED.tags,
+    indices=_INDEX,
 )
 def _index_select(func: Function, x: Any, dim: int, index: Any) -> Any:
     return _INDEXED(func, (x, dim, _with_axis(index, index)), {})

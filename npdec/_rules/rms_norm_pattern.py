@@ -233,7 +233,7 @@ def watch() -> None:
             if row.short is not None and form is not None:
                 key = made, row.short
                 known[key] = known[key] if key in known else form(row.short)
-                rows[function] = replace(row, short=known[key], options=row.options and made is _cast)
+                rows[function] = replace(row, short=known[key], options=row.options and made in _WITH_OPTIONS)
 
 
 # The short ways of those. In reverse mode they take what is known of a tensor as well; elsewhere such a tensor is no
@@ -292,7 +292,9 @@ def _then(look: Callable[[Any, Sequence[Any]], Any], unless: str = "unless near"
 
     def around(short: Function) -> Function:
         @in_c(unless, batch=short)
-        def form(func: Function, args: Sequence[Any]) -> Any:
+        def form(func: Function, args: Sequence[Any], options: dict[str, Any] | None = None) -> Any:
+            if options:
+                return short(func, args, options)
             made = short(func, args)
             return made if made is NotImplemented else look(made, args)
 
@@ -320,3 +322,4 @@ _SHORT: dict[Function, Function] = {
     _reciprocal: _then(_inverted),
     _one_over: _then(lambda made, args: _inverted(made, args) if args[-1] == 1 else made),
 }  # fmt: skip
+_WITH_OPTIONS = _cast, _plus  # a factor of the second term
