@@ -177,3 +177,11 @@ def put(input: Linear, index: Opaque, source: Linear, accumulate: bool = False) 
     reverse=partial(reverse_joint.jointly, (0, 1)),
 )
 def slice_scatter(input: Linear, src: Linear, *args: Any, **kwargs: Any) -> Any: ...
+
+
+@rule("tensor_split", traits=Trait.MOVE, indices=(1, "tensor_indices_or_sections", "indices_or_sections"))
+def _tensor_split(func: Any, x: Any, sections: Any = None, dim: int = 0, *, indices: Any = None) -> Any:
+    """Into so many pieces, or before these places: numbers, or a tensor of them."""
+    cut = sections if indices is None else indices
+    cut = cut.tolist() if isinstance(cut, torch.Tensor) else cut
+    return _OF_THE_FIRST(func, (x, cut, dim), {})

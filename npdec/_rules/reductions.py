@@ -340,14 +340,6 @@ def _with_axis(t: Any, index: Any) -> Any:
     return t if index.ndim or t.ndim else t.reshape(1)
 
 
-@rule("tensor_split", traits=Trait.MOVE, indices=(1, "tensor_indices_or_sections", "indices_or_sections"))
-def _tensor_split(func: Function, x: Any, sections: Any = None, dim: int = 0, *, indices: Any = None) -> Any:
-    """Into so many pieces, or before these places: numbers, or a tensor of them."""
-    cut = sections if indices is None else indices
-    cut = cut.tolist() if isinstance(cut, torch.Tensor) else cut
-    return law.TaggedRule.of("Linear")(func, (x, cut, dim), {})
-
-
 def _as_strided_scatter(input: Any, src: Any, size: Any, stride: Any, storage_offset: int | None = None) -> Any:
     positions = torch.arange(input.numel(), device=input.device).reshape(tuple(input.shape))
     places = positions.as_strided(size, stride, storage_offset or 0).reshape(-1)
