@@ -8,7 +8,17 @@ from typing import Any
 
 import torch
 
-__all__ = ["axes_named", "axes_of", "axes_of_heads", "axes_of_shape", "lead", "narrowed", "once", "row_by_row"]
+__all__ = [
+    "again_and_again",
+    "axes_named",
+    "axes_of",
+    "axes_of_heads",
+    "axes_of_shape",
+    "lead",
+    "narrowed",
+    "once",
+    "row_by_row",
+]
 
 
 def lead(components: torch.Tensor, ndim: int) -> torch.Tensor:
@@ -25,6 +35,14 @@ def narrowed(tensor: torch.Tensor, ndim: int) -> torch.Tensor:
     if 0 not in strides[:ndim]:
         return tensor
     return tensor[tuple([slice(0, 1) if not stride else slice(None) for stride in strides[:ndim]])]
+
+
+def again_and_again(tensor: torch.Tensor, ndim: int) -> torch.Tensor:
+    """The rows of the last axes that follow each other, by rows in memory, and again and again for the whole tensor: of
+    the first `ndim` axes those are one on which it is broadcast, as long as none before is not."""
+    row = narrowed(tensor, ndim)
+    equal = next((axis for axis in range(ndim) if row.shape[axis] > 1), ndim)
+    return row.expand(*(1,) * equal, *tensor.shape[equal:]).contiguous()
 
 
 def once(tensor: torch.Tensor, function: Callable[[torch.Tensor], torch.Tensor]) -> torch.Tensor:

@@ -21,7 +21,7 @@ from npdec._impl._storage import shares_memory
 from npdec._torch.functorch import is_wrapped
 from npdec._torch.tracing import tracing
 
-__all__ = ["equal_axes", "materialised_residual", "narrowed_product", "of_the_residuals", "row_along"]
+__all__ = ["equal_axes", "materialised_residual", "narrowed_product", "of_rows", "of_the_residuals", "row_along"]
 
 
 def of_the_residuals(call: Call, value: Any) -> Any:
@@ -80,6 +80,16 @@ def equal_axes(
 def row_along(residual: torch.Tensor, axes: Sequence[int]) -> torch.Tensor:
     """The row that a residual is along each of the axes, which are counted from the last one."""
     return residual[tuple([slice(0, 1) if axis in axes else slice(None) for axis in range(-residual.ndim, 0)])]
+
+
+def of_rows(func: Any, parts: Sequence[Any], are_residuals: Sequence[bool], shape: Sequence[int]) -> torch.Tensor:
+    """A function of broadcasting tensors and numbers, of which some are residuals, in the shape of the result: on the
+    axes on which all are one row, made once."""
+    pairs = list(zip(parts, are_residuals, strict=True))
+    others = [part for part, is_one in pairs if not is_one and isinstance(part, torch.Tensor)]
+    axes = equal_axes([part for part, is_one in pairs if is_one], others, shape)
+    made: torch.Tensor = func(*[row_along(part, axes) if is_one and axes else part for part, is_one in pairs])
+    return made.expand(shape)
 
 
 def _elementwise(call: Call, residuals: Sequence[torch.Tensor], shape: Sequence[int]) -> torch.Tensor | None:

@@ -14,7 +14,7 @@ from npdec._decomposed.settings import current as settings
 from npdec._decomposed.size_limits import HANDFUL
 from npdec._decomposed.size_warnings import STEEP, half_of_digits, keeps_digits
 from npdec._decomposed.tensor import DecomposedTensor
-from npdec._law import complex_laws, complex_of_few, reverse_elements, reverse_pairs
+from npdec._law import complex_laws, complex_of_few, reverse_pairs, reverse_quotients
 from npdec._law.native_forms import in_c
 from npdec._law.ordinary import (
     FACTORS,
@@ -255,7 +255,7 @@ def quotient(func: Function, args: Sequence[Any]) -> Any:
         if complex_of_few.is_given(args):
             return complex_of_few.answer(complex_laws.quotient, func, args)
         made = reverse_pairs.quotient(func, args)
-        return reverse_elements.quotient(func, args) if made is NotImplemented else made
+        return reverse_quotients.quotient(func, args) if made is NotImplemented else made
     first, second = pair.components
     if second is None:
         divisor = pair.values[1]

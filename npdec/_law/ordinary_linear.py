@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from npdec._decomposed.aliasing import link_ordinary
+from npdec._decomposed.axes import axes_named, row_by_row
 from npdec._decomposed.batching_rules import is_basic, is_plain
 from npdec._decomposed.broadcast_residuals import materialised_residual
 from npdec._decomposed.registry import Trait
@@ -258,6 +259,10 @@ def _of_reverse(batch: Function, traits: int, func: Function, x: Any, rest: Sequ
     front = batch(func, x.value.ndim, rest, _NONE, value)
     if front is None:
         return NotImplemented
+    if traits & (Trait.SUM | Trait.MEAN) and rest and x.residual.ndim:  # which leaves the axes before them as they are
+        before = min(axes_named(x.residual, rest[0]), default=0)
+        residual = row_by_row(lambda row: func(row, *rest), x.residual, before)
+        return ordinary_reverse.of_one(x, value, residual, front)
     if traits & Trait.STRIDED or 0 not in x.residual.stride():
         return ordinary_reverse.of_one(x, value, func(x.residual, *rest), front)
     if not traits & Trait.RESHAPE or type(value) is not torch.Tensor:

@@ -20,8 +20,8 @@ from npdec._law.ordinary_slopes import ordinary_slope
 from npdec._law.secant import derivative, quick_slope
 
 __all__ = [
-    "FEW", "averaged", "convolution", "derived", "finished", "is_ordinary", "layer", "made_of", "of_one", "on_graph",
-    "on_graph_of", "pointwise",
+    "FEW", "FEW_BESIDE", "averaged", "convolution", "derived", "finished", "is_ordinary", "layer", "made_of", "of_one",
+    "on_graph", "on_graph_of", "pointwise",
 ]  # fmt: skip
 
 Function = Callable[..., Any]
@@ -29,6 +29,7 @@ _as_subclass = torch.Tensor.as_subclass
 _OPTIONS = frozenset({int, tuple, list, str})  # strides and their like
 _OF_WINDOWS = frozenset({*_OPTIONS, bool, type(None)})
 FEW = 2**18  # elements, up to which torch has computed a product before Python has made a node for one that is not
+FEW_BESIDE = 2**12  # the same of a product or quotient of two, which takes several passes
 
 
 def is_ordinary(x: Any) -> bool:

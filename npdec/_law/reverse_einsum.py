@@ -10,6 +10,7 @@ from typing import Any
 import torch
 
 from npdec._decomposed.reverse_graph import with_vjp
+from npdec._decomposed.tensor import DecomposedTensor
 from npdec._law.ordinary_reverse import on_graph
 from npdec._law.quadrature_nodes import gauss_legendre
 from npdec._law.reverse_forms import einsum_in_reverse, operands_of
@@ -17,15 +18,48 @@ from npdec._law.reverse_forms import einsum_in_reverse, operands_of
 __all__ = ["einsum"]
 
 Function = Callable[..., Any]
+_FEW = 2**10  # elements, of which products are sooner made for the graph than a node in Python
 _LETTERS = "zyxwvutsrqponmlkjihgfedcbaZYXWVUTSRQPONMLKJIHGFEDCBA"
 
 
 def einsum(func: Function, args: Sequence[Any], options: dict[str, Any] | None = None) -> Any:
     """The form of torch.einsum."""
-    made = einsum_in_reverse(func, args, options)
+    made = NotImplemented
+    if len(args) == 3 and not options and type(args[0]) is str and all(type(t) is DecomposedTensor for t in args[1:]):
+        made = _of_two(func, args[0].replace(" ", ""), args[1:])
+    if made is NotImplemented:
+        made = einsum_in_reverse(func, args, options)
     if made is not NotImplemented or options or len(args) < 4 or type(args[0]) is not str:
         return made
     return _of_several(func, args)
+
+
+def _of_two(func: Function, equation: str, operands: Sequence[Any]) -> Any:
+    """Of two decomposed operands, each beside the other's midpoint: what goes back to one is the same kind of product
+    of what comes and the other."""
+    given, arrow, out = equation.partition("->")
+    terms = given.split(",")
+    if not arrow or "." in equation or len(terms) != 2 or any(len(set(t)) < len(t) for t in (*terms, out)):
+        return NotImplemented
+    if any(set(terms[i]) - set(out) - set(terms[1 - i]) for i in range(2)):  # an axis that is added up alone
+        return NotImplemented
+    known = operands_of(operands)
+    if known is None or any(len(term) != t.ndim for term, t in zip(terms, known.values, strict=True)):
+        return NotImplemented
+    (a, b), (low_a, low_b), carriers, _, like = known
+    value = func(equation, a, b)
+    if value.dtype is not like.value.dtype or value.numel() == 0 or min(a.numel(), b.numel()) <= _FEW:
+        return NotImplemented
+    if len({size for t, term in ((a, terms[0]), (b, terms[1])) for size in zip(term, t.shape)}) > len(set(given)) - 1:
+        return NotImplemented  # axes of one element stand for longer ones
+    residual = func(equation, *_rows(terms, out, (low_a, low_b))).expand(value.shape)
+
+    def vjp(grad: torch.Tensor, *ends: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        at_a, at_b = [torch.add(end / 2, low, alpha=0.5) for end, low in zip(ends[:2], ends[2:], strict=True)]
+        return func(f"{out},{terms[1]}->{terms[0]}", grad, at_b), func(f"{out},{terms[0]}->{terms[1]}", grad, at_a)
+
+    carrier = with_vjp(value, carriers, vjp, (a, b, low_a, low_b))
+    return on_graph(carrier.detach(), residual, carrier, like)
 
 
 def _of_several(func: Function, args: Sequence[Any]) -> Any:

@@ -14,7 +14,7 @@ from npdec._decomposed.axes import once, row_by_row
 from npdec._decomposed.registry import Trait
 from npdec._decomposed.settings import conditions_are_frozen
 from npdec._decomposed.settings import current as settings
-from npdec._decomposed.size_warnings import STEEP, STEEPEST, has_finite_sum, keeps_digits
+from npdec._decomposed.size_warnings import STEEP, has_finite_sum
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._law.ordinary import has_elements
 from npdec._law.ordinary_reverse import is_ordinary, on_graph_of
@@ -25,7 +25,7 @@ from npdec._law.reverse_forms import constant, on_graph_with, single
 from npdec._law.secant import derivative
 from npdec._native import calls
 
-__all__ = ["chosen", "compared", "gated", "leaky", "of_two", "quotient", "stepped"]
+__all__ = ["chosen", "compared", "ends_of", "gated", "is_plain", "leaky", "of_two", "stepped"]
 
 Function = Callable[..., Any]
 _PIECES = Trait.ELEMENTWISE | Trait.PIECEWISE_LINEAR
@@ -70,7 +70,7 @@ def ends_of(args: Sequence[Any]) -> tuple[DecomposedTensor, list[Ends]] | None:
     return like, made
 
 
-def _is_plain() -> bool:
+def is_plain() -> bool:
     return bool(settings.get().rule == "affine")
 
 
@@ -82,7 +82,7 @@ def _is_for_one_thread(x: torch.Tensor) -> bool:
 def of_two(sign: int, func: Function, args: Sequence[Any], options: dict[str, Any] | None = None) -> Any:
     """The larger (sign 1) or the smaller (−1) of two lines: each passes on the part of the path on which it leads, and
     lines that are equal a half."""
-    found = ends_of(args) if len(args) == 2 and not options and _is_plain() else None
+    found = ends_of(args) if len(args) == 2 and not options and is_plain() else None
     if found is None:
         return NotImplemented
     like, (a, b) = found
@@ -105,35 +105,9 @@ def of_two(sign: int, func: Function, args: Sequence[Any], options: dict[str, An
     return on_graph_with(like, value, residual, carrier) if carrier is not None else NotImplemented
 
 
-def quotient(func: Function, args: Sequence[Any], options: dict[str, Any] | None = None) -> Any:
-    """a / b of a decomposed b: the product of a with the reciprocal of b, whose slope is −1 / (value residual)."""
-    found = ends_of(args) if len(args) == 2 and not options and _is_plain() else None
-    if found is None:
-        return NotImplemented
-    like, (a, b) = found
-    if b.on_graph is None:
-        return NotImplemented
-    end, start = torch.reciprocal(b.value), torch.reciprocal(b.residual)
-    value, residual = func(a.value, b.value), func(a.residual, b.residual)
-    if value.dtype is not like.value.dtype or not value.numel():
-        return NotImplemented
-    both = end * start
-    largest = float(torch.linalg.vector_norm(both, math.inf))
-    if not largest <= STEEPEST.get(both.dtype, STEEP) or not (has_finite_sum(value) and has_finite_sum(residual)):
-        return NotImplemented
-    if float(torch.linalg.vector_norm(both, -math.inf)) < torch.finfo(both.dtype).tiny / torch.finfo(both.dtype).eps:
-        return NotImplemented
-    if a.on_graph is not None and not keeps_digits(b.value, start):
-        return NotImplemented
-    carrier = b.on_graph * (both * (-a.middle() if isinstance(a.value, torch.Tensor) else -a.value))
-    if a.on_graph is not None:
-        carrier = carrier + a.on_graph * torch.add(end / 2, start, alpha=0.5)
-    return on_graph_with(like, value, residual.expand(value.shape), carrier)
-
-
 def leaky(func: Function, args: Sequence[Any], options: dict[str, Any] | None = None) -> Any:
     """prelu of a constant weight: that of relu, less what is passed on below zero."""
-    call = single(func, args, options) if _is_plain() else None
+    call = single(func, args, options) if is_plain() else None
     if call is None or call.place or len(call.args) != 2 or call.plain != 1:
         return NotImplemented
     x, weight = call.x, call.args[1]
@@ -217,7 +191,7 @@ def _step(x: DecomposedTensor, value: torch.Tensor, residual: torch.Tensor) -> S
 
 def stepped(func: Function, args: Sequence[Any], options: dict[str, Any] | None = None) -> Any:
     """A function of one that moves across jumps, and has a derivative beside them."""
-    call = single(func, args, options) if _is_plain() else None
+    call = single(func, args, options) if is_plain() else None
     if call is None or call.place or call.plain or call.options.get("inplace"):
         return NotImplemented
     x = call.x.value
@@ -239,7 +213,7 @@ def stepped(func: Function, args: Sequence[Any], options: dict[str, Any] | None 
 
 def compared(func: Function, args: Sequence[Any], options: dict[str, Any] | None = None) -> Any:
     """A comparison with a constant: a condition, whose component says how it has moved."""
-    found = ends_of(args) if len(args) == 2 and not options and _is_plain() else None
+    found = ends_of(args) if len(args) == 2 and not options and is_plain() else None
     if found is None or conditions_are_frozen():
         return NotImplemented
     like, (a, b) = found
@@ -271,7 +245,7 @@ def _is_condition(x: Any) -> bool:
 
 def chosen(func: Function, args: Sequence[Any], options: dict[str, Any] | None = None) -> Any:
     """torch.where of a condition, which is decomposed or not, and two branches."""
-    if len(args) != 3 or options or not _is_plain():
+    if len(args) != 3 or options or not is_plain():
         return NotImplemented
     condition = args[0]
     decomposed = _is_condition(condition)
@@ -348,7 +322,7 @@ def _shape_of_rows(parts: Sequence[Any], shape: torch.Size) -> list[int]:
 def gated(digits_of: Function, func: Function, args: Sequence[Any], options: dict[str, Any] | None = None) -> Any:
     """glu: of a and b the mean along the path of σ(b), and that of a σ'(b), by nodes. `digits_of` says what a tolerance
     asks for."""
-    call = single(func, args, options) if _is_plain() else None
+    call = single(func, args, options) if is_plain() else None
     if call is None or call.place or call.plain:
         return NotImplemented
     x = call.x

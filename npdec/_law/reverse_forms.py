@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import torch
 
 from npdec._decomposed.axes import row_by_row
-from npdec._decomposed.broadcast_residuals import materialised_residual
+from npdec._decomposed.broadcast_residuals import materialised_residual, of_rows
 from npdec._decomposed.size_warnings import has_finite_sum
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._impl._storage import shares_memory
@@ -233,7 +233,11 @@ def taken(func: Function, args: Sequence[Any], options: dict[str, Any] | None = 
     carrier = on_graph_of(x)[key]
     if shares_memory(carrier, x.value):
         return NotImplemented
-    return on_graph(carrier.detach(), x.residual[key], carrier, x)
+    if type(key) is torch.Tensor and key.dtype is torch.int64 and not x.residual.stride(0):  # of equal rows
+        residual = x.residual[:1].reshape(*(1,) * key.ndim, *x.residual.shape[1:]).expand(carrier.shape)
+    else:
+        residual = x.residual[key]
+    return on_graph(carrier.detach(), residual, carrier, x)
 
 
 def product_with(func: Function, args: Sequence[Any], options: dict[str, Any] | None = None) -> Any:
@@ -269,8 +273,10 @@ def of_both(func: Function, a: DecomposedTensor, b: DecomposedTensor, finite: bo
     value = func(a.value, b.value)
     if type(value) is not torch.Tensor or value.dtype is not a.value.dtype:
         return NotImplemented
-    rows = [materialised_residual(t) for t in (a, b)] if func is not torch.mul else [a.residual, b.residual]
-    residual = func(*rows)
+    if func is torch.mul:
+        residual = of_rows(func, [a.residual, b.residual], (True, True), value.shape)
+    else:
+        residual = func(*[materialised_residual(t) for t in (a, b)])
     carrier = func(on_graph_of(a), at_b) + func(at_a, on_graph_of(b))
     return on_graph_with(a, value, residual, carrier)
 
@@ -288,7 +294,9 @@ def product_beside(func: Function, args: Sequence[Any], options: dict[str, Any] 
     if not has_finite_sum(call.args[1 - call.place]):
         return NotImplemented
     carrier = call(on_graph_of(call.x))
-    return on_graph(carrier.detach(), call(call.x.residual), carrier, call.x)
+    parts = [call.x.residual if place == call.place else part for place, part in enumerate(call.args)]
+    residual = of_rows(func, parts, [place == call.place for place in range(2)], carrier.shape)
+    return on_graph(carrier.detach(), residual, carrier, call.x)
 
 
 def einsum_in_reverse(func: Function, args: Sequence[Any], options: dict[str, Any] | None = None) -> Any:

@@ -9,12 +9,13 @@ from typing import Any, NamedTuple
 
 import torch
 
-from npdec._decomposed.broadcast_residuals import equal_axes, narrowed_product, row_along
-from npdec._decomposed.reverse_graph import scaled, with_vjp
+from npdec._decomposed.broadcast_residuals import narrowed_product, of_rows
+from npdec._decomposed.reverse_graph import with_vjp
 from npdec._decomposed.size_warnings import has_finite_sum
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._law.ordinary import of_a_summand
-from npdec._law.ordinary_reverse import FEW, is_ordinary, made_of, on_graph, on_graph_of
+from npdec._law.ordinary_reverse import FEW_BESIDE, is_ordinary, made_of, on_graph, on_graph_of
+from npdec._law.reverse_beside import beside
 from npdec._law.reverse_forms import product_beside, product_with
 
 __all__ = ["added", "matmul", "product", "quotient"]
@@ -34,6 +35,10 @@ class _Pair(NamedTuple):
     def constant(self) -> Any:
         """The one that is a constant; None if both are decomposed."""
         return next((v for v, t in zip(self.values, self.tensors, strict=True) if t is None), None)
+
+    def at_rows(self, func: Function, shape: Sequence[int]) -> torch.Tensor:
+        """A function of each element at the residuals, of equal rows once."""
+        return of_rows(func, self.residuals, [t is not None for t in self.tensors], shape)
 
     def on_graph(self) -> list[Any]:
         """The values on the graphs of their components; a constant as it is."""
@@ -73,13 +78,7 @@ def _ends(func: Function, pair: _Pair) -> tuple[torch.Tensor, torch.Tensor] | No
     shape, moving = value.shape, [v for v, t in zip(pair.values, pair.tensors, strict=True) if t is not None]
     if value.dtype is not pair.like.value.dtype or any(part.shape != shape for part in moving):
         return None
-    decomposed = [r for r, t in zip(pair.residuals, pair.tensors, strict=True) if t is not None]
-    if not any(0 in r.stride() for r in decomposed):
-        return value, func(*pair.residuals)
-    constant = pair.constant()
-    axes = equal_axes(decomposed, [constant] if isinstance(constant, torch.Tensor) else [], shape)
-    parts = zip(pair.residuals, pair.tensors, strict=True)
-    return value, func(*[r if t is None else row_along(r, axes) for r, t in parts]).expand(shape)
+    return value, pair.at_rows(func, shape)
 
 
 def added(traits: int, func: Function, args: Sequence[Any]) -> Any:
@@ -93,7 +92,7 @@ def added(traits: int, func: Function, args: Sequence[Any]) -> Any:
         carrier = func(*pair.on_graph())
         if carrier.dtype is not pair.like.value.dtype:
             return NotImplemented
-        return on_graph(carrier.detach(), func(*pair.residuals).expand(carrier.shape), carrier, pair.like)
+        return on_graph(carrier.detach(), pair.at_rows(func, carrier.shape), carrier, pair.like)
     first, second = [None if t is None else t.components for t in pair.tensors]
     if first is None or second is None:
         made = of_a_summand(traits, first, second)
@@ -111,14 +110,13 @@ def product(func: Function, args: Sequence[Any]) -> Any:
     if constant is not None:
         made = _scaled(func, pair, constant)
         return product_beside(func, args) if made is NotImplemented else made
-    few = max(v.numel() for v in pair.values) <= FEW
-    ends = None if few else _ends(func, pair)
-    if ends is None:
+    if max(v.numel() for v in pair.values) <= FEW_BESIDE:
         return product_beside(func, args)
-    at_a, at_b = _middles(pair)
-    by_a, by_b = scaled(at_b), scaled(at_a)
-    carrier = with_vjp(ends[0], pair.on_graph(), lambda grad: (by_a(grad), by_b(grad)))
-    return on_graph(carrier.detach(), ends[1], carrier, pair.like)
+    value = func(*pair.values)
+    if value.dtype is not pair.like.value.dtype:
+        return NotImplemented
+    ends = list(zip(pair.values, pair.residuals, strict=True))
+    return beside(False, pair.like, ends, pair.on_graph(), value, pair.at_rows(func, value.shape))
 
 
 def quotient(func: Function, args: Sequence[Any]) -> Any:

@@ -7,13 +7,16 @@ from typing import Any
 
 import torch
 
-from npdec._decomposed.axes import axes_of, narrowed
+from npdec._decomposed.axes import again_and_again, axes_of
+from npdec._decomposed.reverse_graph import with_vjp
 from npdec._decomposed.tensor import DecomposedTensor
-from npdec._law.ordinary_reverse import on_graph_of
+from npdec._law.ordinary_reverse import on_graph, on_graph_of
+from npdec._law.reverse_forms import on_graph_with
 
-__all__ = ["axes_or_all", "gradient_along", "summed"]
+__all__ = ["axes_or_all", "gradient_along", "is_for_one_thread", "reduced"]
 
 _ALONE = 2**20  # elements, up to which one thread is enough
+_NODE = 2**15  # elements, of which torch has computed a sum before Python has made a node for one
 
 
 def axes_or_all(dim: Any, ndim: int) -> Sequence[int] | None:
@@ -28,11 +31,11 @@ def gradient_along(
     """What `fill(rows, start, made)` makes of the rows along axes of the value, and of those of the residual that are
     equal once, in the shape of the value; None where it does not."""
     ndim = value.ndim
-    if not value.is_cpu or not value.numel() or (value.numel() > _ALONE and torch.get_num_threads() > 1):
+    if not value.numel() or not is_for_one_thread(value):
         return None
     kept = [a for a in range(ndim) if a not in axes]
     order, lead = [*kept, *axes], len(kept)
-    value, low = value.permute(order), narrowed(residual.permute(order), lead)
+    value, low = value.permute(order), again_and_again(residual.permute(order), lead)
     shape = value.shape
     rows, start = [t.contiguous().flatten(lead) if lead < ndim - 1 else t.contiguous() for t in (value, low)]
     made = torch.empty_like(rows)
@@ -41,6 +44,22 @@ def gradient_along(
     return made.view(shape).permute([order.index(a) for a in range(ndim)])
 
 
-def summed(x: DecomposedTensor, gradient: torch.Tensor, axes: Sequence[int], keepdim: bool) -> torch.Tensor:
-    """The gradient times what is on the graph of x, added up along axes."""
-    return (on_graph_of(x) * gradient).sum(list(axes), keepdim)
+def reduced(
+    x: DecomposedTensor,
+    value: torch.Tensor,
+    residual: torch.Tensor,
+    gradient: torch.Tensor,
+    axes: Sequence[int],
+    keepdim: bool,
+) -> Any:
+    """The decomposed tensor of a value that has this gradient by x, added up along axes."""
+    if x.value.numel() <= _NODE:
+        return on_graph_with(x, value, residual, (on_graph_of(x) * gradient).sum(list(axes), keepdim))
+    shape = [1 if axis in axes else length for axis, length in enumerate(x.value.shape)]
+    carrier = with_vjp(value, on_graph_of(x), lambda grad: grad.reshape(shape) * gradient)
+    return on_graph(carrier.detach(), residual, carrier, x)
+
+
+def is_for_one_thread(x: torch.Tensor) -> bool:
+    """Whether one thread is enough, or there are no more."""
+    return x.is_cpu and (x.numel() <= _ALONE or torch.get_num_threads() == 1)

@@ -224,8 +224,12 @@ power(const Form *form, PyObject *func, PyObject *const *args, Py_ssize_t count)
     const Way way = {NULL, NULL, 1, PyFloat_AsDouble(args[1])};
     if (PyErr_Occurred()) /* a number beyond those in double precision */
         return NULL;
-    PyObject *made = by_slopes(form, &way, func, args, count);
-    return made != NULL && way.exponent == 2 ? as_square(made, args[0]) : made;
+    PyObject *made = NULL;
+    if (!is_in_reverse(args[0]))
+        made = by_slopes(form, &way, func, args, count);
+    else if (way.exponent == 2 || way.exponent == 3)
+        made = reversed_pointwise(form, 0, func, args, count);
+    return made == Py_NotImplemented ? made : made != NULL && way.exponent == 2 ? as_square(made, args[0]) : made;
 }
 
 /* attach_few_slopes(settings, usual, part of the components, slot `close` of rows, longest step, kept, and of

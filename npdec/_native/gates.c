@@ -26,6 +26,28 @@ part_64(double d)
     return fabs(d) < 1e-3 ? 1 - d * d * (1. / 3 - d * d * (2. / 15)) : tanh(d) / d;
 }
 
+#define SHORT 512 /* numbers of a row */
+#define ALONE 2 /* a sigmoid, whose slope is found by what it is of */
+
+/* The sigmoid, and what it lacks of one. */
+static inline float
+sigmoid_32(float x, float *rest)
+{
+    float e = exponential_32(x < 0 ? x : -x), near = 1 / (1 + e), far = e * near;
+    *rest = x < 0 ? near : far;
+    return x < 0 ? far : near;
+}
+
+/* The slope of the sigmoid between numbers, by themselves: of what is rounded to one nothing would be left. */
+static inline float
+whole_slope_32(float x, float r)
+{
+    float low, high, a = sigmoid_32(x, &high), b = sigmoid_32(r, &low);
+    return part_32((x - r) / 2) / 2 * (a * low + b * high);
+}
+
+#define whole_slope_64(x, r) opened_slope_64((x) - (r), fx[j], fr[j])
+
 /* Where the numbers of a step lie: of each row n. Those at the residual may be of one row, and then have no stride. */
 #define CELLS(number, bits)                                                                                            \
     static inline number opened_slope_##bits(number d, number a, number b) /* of the sigmoid */                        \
@@ -42,7 +64,10 @@ part_64(double d)
     {                                                                                                                  \
         number totals[LANES] = {0}, total = 0; /* NaN as soon as a slope is infinite or NaN */                         \
         Py_ssize_t lanes = count - count % LANES;                                                                      \
-        if (is_opened)                                                                                                 \
+        if (is_opened == ALONE)                                                                                        \
+            for (Py_ssize_t j = 0; j < count; j++)                                                                     \
+                to[j] = whole_slope_##bits(x[j], r[j]);                                                                \
+        else if (is_opened)                                                                                            \
             for (Py_ssize_t j = 0; j < count; j++)                                                                     \
                 to[j] = opened_slope_##bits(x[j] - r[j], fx[j], fr[j]);                                                \
         else                                                                                                           \
@@ -61,9 +86,23 @@ part_64(double d)
                                   int is_opened)                                                                       \
     {                                                                                                                  \
         Py_ssize_t size = size_of(x), row = size_of(r), is_done = 1;                                                   \
-        for (Py_ssize_t i = 0; i < size; i += row)                                                                     \
-            is_done &= slopes_##bits((number *)x->elements + i, r->elements, (number *)fx->elements + i, fr->elements, \
-                                     (number *)to->elements + i, row, is_opened);                                      \
+        const number *low = r->elements, *low_of = fr->elements;                                                       \
+        number rows[2][SHORT];                                                                                         \
+        if (row <= SHORT / 2 && row < size) { /* short rows are written out, to have no shorter loops */               \
+            Py_ssize_t copies = SHORT / row;                                                                           \
+            for (Py_ssize_t i = 0; i < copies * row; i++) {                                                            \
+                rows[0][i] = low[i % row];                                                                             \
+                rows[1][i] = low_of[i % row];                                                                          \
+            }                                                                                                          \
+            low = rows[0];                                                                                             \
+            low_of = rows[1];                                                                                          \
+            row *= copies;                                                                                             \
+        }                                                                                                              \
+        for (Py_ssize_t i = 0; i < size; i += row) {                                                                   \
+            Py_ssize_t here = size - i < row ? size - i : row;                                                         \
+            is_done &= slopes_##bits((number *)x->elements + i, low, (number *)fx->elements + i, low_of,               \
+                                     (number *)to->elements + i, here, is_opened);                                     \
+        }                                                                                                              \
         return (int)is_done;                                                                                           \
     }                                                                                                                  \
     /* A slope times the middle between two numbers. */                                                                \
@@ -198,6 +237,7 @@ are_gate_slopes(int is_opened, PyObject *x, PyObject *r, PyObject *fx, PyObject 
     for (; low >= 0; low--)
         if (its[1].shape[low] != 1)
             return 0;
+    is_opened = is_opened ? ALONE : 0;
     return its[0].bits == 32 ? many_slopes_32(&its[0], &its[1], &its[2], &its[3], &its[4], is_opened)
                              : many_slopes_64(&its[0], &its[1], &its[2], &its[3], &its[4], is_opened);
 }

@@ -19,49 +19,44 @@ typedef struct {
     /* The scores of a row at both ends, less the largest, and the steps between: their range. */                      \
     BY_ANY_PROCESSOR static double path_##bits(number *restrict low, number *restrict step, Py_ssize_t width)              \
     {                                                                                                                  \
-        number tops[LANES], firsts[LANES], most[LANES] = {0}, least[LANES] = {0};                                      \
-        for (int lane = 0; lane < LANES; lane++)                                                                       \
-            tops[lane] = firsts[lane] = -INFINITY;                                                                     \
-        for (Py_ssize_t j = 0; j < width; j += LANES)                                                                  \
-            for (int lane = 0; lane < LANES; lane++) {                                                                 \
-                tops[lane] = step[j + lane] > tops[lane] ? step[j + lane] : tops[lane];                                \
-                firsts[lane] = low[j + lane] > firsts[lane] ? low[j + lane] : firsts[lane];                            \
-            }                                                                                                          \
-        for (int lane = 1; lane < LANES; lane++) {                                                                     \
-            tops[0] = tops[lane] > tops[0] ? tops[lane] : tops[0];                                                     \
-            firsts[0] = firsts[lane] > firsts[0] ? firsts[lane] : firsts[0];                                           \
+        Wide_##bits tops = (Wide_##bits){0} - (number)INFINITY, firsts = tops, most = {0}, least = {0}, totals = {0};  \
+        number top = -(number)INFINITY, first = top, high = 0, bottom = 0, total = 0;                                  \
+        for (Py_ssize_t j = 0; j < width; j += AT_ONCE(bits)) {                                                        \
+            tops = LARGER(bits, AT(bits, step + j), tops);                                                             \
+            firsts = LARGER(bits, AT(bits, low + j), firsts);                                                          \
         }                                                                                                              \
-        const number top = tops[0], first = firsts[0];                                                                 \
+        for (int lane = 0; lane < AT_ONCE(bits); lane++) {                                                             \
+            top = tops[lane] > top ? tops[lane] : top;                                                                 \
+            first = firsts[lane] > first ? firsts[lane] : first;                                                       \
+        }                                                                                                              \
         for (Py_ssize_t j = 0; j < width; j++) {                                                                       \
             number start = low[j] - first, move = (step[j] - top) - start;                                             \
             low[j] = start;                                                                                            \
             step[j] = start == -INFINITY ? 0 : move;                                                                   \
         }                                                                                                              \
-        number total = 0, totals[LANES] = {0};                                                                         \
-        for (Py_ssize_t j = 0; j < width; j += LANES)                                                                  \
-            for (int lane = 0; lane < LANES; lane++) {                                                                 \
-                most[lane] = step[j + lane] > most[lane] ? step[j + lane] : most[lane];                                \
-                least[lane] = step[j + lane] < least[lane] ? step[j + lane] : least[lane];                             \
-                totals[lane] += 0 * step[j + lane];                                                                    \
-            }                                                                                                          \
-        for (int lane = 0; lane < LANES; lane++) {                                                                     \
-            most[0] = most[lane] > most[0] ? most[lane] : most[0];                                                     \
-            least[0] = least[lane] < least[0] ? least[lane] : least[0];                                                \
-            total += totals[lane];                                                                                     \
+        for (Py_ssize_t j = 0; j < width; j += AT_ONCE(bits)) {                                                        \
+            most = LARGER(bits, AT(bits, step + j), most);                                                             \
+            least = SMALLER(bits, AT(bits, step + j), least);                                                          \
+            totals += 0 * AT(bits, step + j);                                                                          \
         }                                                                                                              \
-        return total == 0 ? most[0] - least[0] : INFINITY;                                                             \
+        ADD_LANES(total, totals, bits);                                                                                \
+        for (int lane = 0; lane < AT_ONCE(bits); lane++) {                                                             \
+            high = most[lane] > high ? most[lane] : high;                                                              \
+            bottom = least[lane] < bottom ? least[lane] : bottom;                                                      \
+        }                                                                                                              \
+        return total == 0 ? high - bottom : INFINITY;                                                                  \
     }                                                                                                                  \
     /* The weights at one end. */                                                                                      \
     BY_ANY_PROCESSOR static void weights_##bits(const number *restrict low, const number *restrict step, number time,      \
                                             number *restrict p, number *restrict made, Py_ssize_t width)               \
     {                                                                                                                  \
-        number sums[LANES] = {0}, sum = 0;                                                                             \
+        Wide_##bits sums = {0};                                                                                        \
+        number sum = 0;                                                                                                \
         for (Py_ssize_t j = 0; j < width; j++)                                                                         \
             p[j] = exponential_##bits(low[j] + time * step[j]);                                                        \
-        for (Py_ssize_t j = 0; j < width; j += LANES)                                                                  \
-            for (int lane = 0; lane < LANES; lane++)                                                                   \
-                sums[lane] += p[j + lane];                                                                             \
-        ADD_UP(sum, sums);                                                                                             \
+        for (Py_ssize_t j = 0; j < width; j += AT_ONCE(bits))                                                          \
+            sums += AT(bits, p + j);                                                                                   \
+        ADD_LANES(sum, sums, bits);                                                                                    \
         number factor = (number)0.5 / sum;                                                                             \
         for (Py_ssize_t j = 0; j < width; j++)                                                                         \
             made[j] += factor * p[j];                                                                                  \
@@ -106,7 +101,7 @@ typedef struct {
             Py_ssize_t n = keys, query = i % queries;                                                                  \
             if (its->is_causal && its->first_query + query + 1 < n)                                                    \
                 n = its->first_query + query + 1;                                                                      \
-            Py_ssize_t here = (n + LANES - 1) / LANES * LANES, nodes = 2;                                              \
+            Py_ssize_t here = (n + WIDE - 1) / WIDE * WIDE, nodes = 2;                                                 \
             number *high = (number *)its->high.elements + i * keys, *by = (number *)its->by.elements + i * keys;       \
             scores_##bits(its, i / queries, query, n, low, step);                                                      \
             for (Py_ssize_t j = n; j < here; j++)                                                                      \
@@ -199,7 +194,7 @@ heads_back(PyObject *module, PyObject *const *args, Py_ssize_t count)
         || size_of(&rules) != (its.most_nodes + 1) * 2 * its.most_nodes || period_of(&rules) != size_of(&rules)
         || period_of(&limits) != size_of(&limits))
         Py_RETURN_FALSE;
-    Py_ssize_t width = (its.high.shape[2] + LANES - 1) / LANES * LANES;
+    Py_ssize_t width = (its.high.shape[2] + WIDE - 1) / WIDE * WIDE;
     void *space = PyMem_RawMalloc((size_t)width * 5 * (size_t)(its.high.bits / 8));
     if (space == NULL)
         return PyErr_NoMemory();

@@ -22,31 +22,63 @@ of_short(double rr, double rd, double dd, double *to)
     }
 }
 
+static inline __attribute__((always_inline)) double
+dot_of(const double *a, const double *b, Py_ssize_t n)
+{
+    Wide_64 sums = {0}, more = {0};
+    double sum = 0;
+    Py_ssize_t j = 0;
+    for (; j + 2 * AT_ONCE(64) <= n; j += 2 * AT_ONCE(64)) {
+        sums += AT(64, a + j) * AT(64, b + j);
+        more += AT(64, a + j + AT_ONCE(64)) * AT(64, b + j + AT_ONCE(64));
+    }
+    sums += more;
+    ADD_LANES(sum, sums, 64);
+    for (; j < n; j++)
+        sum += a[j] * b[j];
+    return sum;
+}
+
+static inline __attribute__((always_inline)) double
+sum_of(const double *a, Py_ssize_t n)
+{
+    Wide_64 sums = {0}, more = {0};
+    double sum = 0;
+    Py_ssize_t j = 0;
+    for (; j + 2 * AT_ONCE(64) <= n; j += 2 * AT_ONCE(64)) {
+        sums += AT(64, a + j);
+        more += AT(64, a + j + AT_ONCE(64));
+    }
+    sums += more;
+    ADD_LANES(sum, sums, 64);
+    for (; j < n; j++)
+        sum += a[j];
+    return sum;
+}
+
 /* One row: whether it is centred, and a factor. 0 where squares leave the range. */
 #define ROW(number, bits)                                                                                              \
-    static int direction_##bits(const void *ends, const void *starts, void *made, Py_ssize_t n, const double *how,     \
-                                double *space)                                                                         \
+    BY_PROCESSOR static int direction_##bits(const void *ends, const void *starts, void *made, Py_ssize_t n,           \
+                                             const double *how, double *space)                                         \
     {                                                                                                                  \
-        const number *x = ends, *r = starts;                                                                           \
-        number *to = made;                                                                                             \
-        double *low = space, *moved = space + n, factor = how[1];                                                      \
+        const number *restrict x = ends, *restrict r = starts;                                                         \
+        number *restrict to = made;                                                                                    \
+        double *restrict low = space, *restrict moved = space + n, factor = how[1];                                    \
         int centred = how[0] != 0;                                                                                     \
         double first = 0, second = 0, rr = 0, rd = 0, dd = 0, mean = 0;                                                \
         for (Py_ssize_t j = 0; j < n; j++) {                                                                           \
             low[j] = r[j];                                                                                             \
             moved[j] = (double)x[j] - r[j];                                                                            \
-            first += low[j];                                                                                           \
-            second += moved[j];                                                                                        \
         }                                                                                                              \
-        first = centred ? first / n : 0;                                                                               \
-        second = centred ? second / n : 0;                                                                             \
+        first = centred ? sum_of(low, n) / n : 0;                                                                      \
+        second = centred ? sum_of(moved, n) / n : 0;                                                                   \
         for (Py_ssize_t j = 0; j < n; j++) {                                                                           \
             low[j] -= first;                                                                                           \
             moved[j] -= second;                                                                                        \
-            rr += low[j] * low[j];                                                                                     \
-            rd += low[j] * moved[j];                                                                                   \
-            dd += moved[j] * moved[j];                                                                                 \
         }                                                                                                              \
+        rr = dot_of(low, low, n);                                                                                      \
+        rd = dot_of(low, moved, n);                                                                                    \
+        dd = dot_of(moved, moved, n);                                                                                  \
         if (!(rr + dd < FAR) || (rr + dd < 1 / FAR && rr + dd > 0))                                                    \
             return 0;                                                                                                  \
         if (dd <= SHORT * rr) {                                                                                        \
@@ -62,18 +94,15 @@ of_short(double rr, double rd, double dd, double *to)
             for (Py_ssize_t j = 0; j < n; j++) {                                                                       \
                 moved[j] /= length;                                                                                    \
                 low[j] -= foot * moved[j];                                                                             \
-                left += low[j];                                                                                        \
             }                                                                                                          \
-            left = centred ? left / n : 0; /* what rounding left, beside a short U */                                  \
-            for (Py_ssize_t j = 0; j < n; j++) {                                                                       \
+            left = centred ? sum_of(low, n) / n : 0; /* what rounding left, beside a short U */                        \
+            for (Py_ssize_t j = 0; j < n; j++)                                                                         \
                 low[j] -= left;                                                                                        \
-                more += low[j] * moved[j];                                                                             \
-            }                                                                                                          \
+            more = dot_of(low, moved, n);                                                                              \
             foot += more;                                                                                              \
-            for (Py_ssize_t j = 0; j < n; j++) {                                                                       \
+            for (Py_ssize_t j = 0; j < n; j++)                                                                         \
                 low[j] -= more * moved[j];                                                                             \
-                q0 += low[j] * low[j];                                                                                 \
-            }                                                                                                          \
+            q0 = dot_of(low, low, n);                                                                                  \
             double last = foot + length, s0 = sqrt(q0 + foot * foot), s1 = sqrt(q0 + last * last);                     \
             double outer0 = s0 + fabs(foot), outer1 = s1 + fabs(last);                                                 \
             double gap = foot > 0 ? outer0 : outer0 > 0 ? q0 / outer0 : 0;                                             \
@@ -84,9 +113,8 @@ of_short(double rr, double rd, double dd, double *to)
             for (Py_ssize_t j = 0; j < n; j++)                                                                         \
                 low[j] = low[j] * potential + moved[j] * along;                                                        \
         }                                                                                                              \
-        for (Py_ssize_t j = 0; centred && j < n; j++)                                                                  \
-            mean += low[j];                                                                                            \
-        mean /= n;                                                                                                     \
+        if (centred)                                                                                                   \
+            mean = sum_of(low, n) / n;                                                                                 \
         for (Py_ssize_t j = 0; j < n; j++)                                                                             \
             to[j] = (number)((low[j] - mean) * factor);                                                                \
         return 1;                                                                                                      \

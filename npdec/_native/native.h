@@ -366,6 +366,12 @@ PyObject *mean_inverses(PyObject *module, PyObject *const *args, Py_ssize_t coun
 PyObject *normal_rows(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *normal_back(PyObject *module, PyObject *const *args, Py_ssize_t count);
 
+/* reverse_beside.c */
+PyObject *beside_back(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *set_beside(PyObject *module, PyObject *function);
+PyObject *digits_lost(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *divisor_range(PyObject *module, PyObject *const *args, Py_ssize_t count);
+
 /* pools.c */
 PyObject *pool_leaders(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *pool_shares(PyObject *module, PyObject *const *args, Py_ssize_t count);

@@ -4,10 +4,9 @@
  * u / s is diagonal − Vᵀ W V, with V of low and moved; where the path comes near the origin, of what of low is across
  * it, and of its direction.
  */
-#include "tensors.h"
-#include <math.h>
+#include "soft.h"
 
-#define LANES 8
+#define BLOCK 512 /* numbers, which stay where the processor finds them again */
 
 /* What is kept of a row: the diagonal, W, the means, and of what V is made: the second is moved times `inverse`, and
  * the first low less `foot` times that, less `rest`, less `more` times that, times `unit`. */
@@ -20,10 +19,22 @@ enum { DIAGONAL, W00, W01, W11, OF_LOW, OF_MOVED, INVERSE, FOOT, REST, MORE, UNI
 static const double nodes[4] = {0.1834346424956498, 0.5255324099163290, 0.7966664774136267, 0.9602898564975363};
 static const double weights[4] = {0.3626837833783620, 0.3137066458778873, 0.2223810344533745, 0.1012285362903763};
 
-static double
-added(const double *lanes)
+typedef Wide_64 Lanes; /* sums that are added up side by side */
+
+static inline __attribute__((always_inline)) double
+added(const Lanes *lanes)
 {
-    return ((lanes[0] + lanes[4]) + (lanes[2] + lanes[6])) + ((lanes[1] + lanes[5]) + (lanes[3] + lanes[7]));
+    return ((*lanes)[0] + (*lanes)[2]) + ((*lanes)[1] + (*lanes)[3]);
+}
+
+/* Numbers behind a part of a row, which add nothing to sums. */
+static inline __attribute__((always_inline)) Py_ssize_t
+padded(double *numbers, Py_ssize_t count)
+{
+    Py_ssize_t width = (count + WIDE - 1) / WIDE * WIDE;
+    for (Py_ssize_t j = count; j < width; j++)
+        numbers[j] = 0;
+    return width;
 }
 
 /* ∫ 1/s, and ∫ (1, t, t²) / s³, by |r|² + floor, r·d and |d|²; 0 where the path comes near the origin. */
@@ -76,81 +87,104 @@ of_path(double p0, double length, double q0, double deepest, double *to)
 
 /* Of a row of x and of r: the means, and the sums of products of what is left without them. */
 #define ROW(number)                                                                                                    \
-    static void row_##number(const number *x, const number *r, Py_ssize_t m, int centred, double *means, double *sums) \
+    BY_PROCESSOR static void row_##number(const number *restrict x, const number *restrict r, Py_ssize_t m,            \
+                                          int centred, double *restrict means, double *restrict sums)                  \
     {                                                                                                                  \
-        double low[LANES] = {0}, moved[LANES] = {0}, rr[LANES] = {0}, rd[LANES] = {0}, dd[LANES] = {0};                \
-        Py_ssize_t whole = m - m % LANES;                                                                              \
+        Lanes first = {0}, second = {0}, rr = {0}, rd = {0}, dd = {0};                                                 \
+        double low[BLOCK], moved[BLOCK];                                                                               \
         means[0] = means[1] = 0;                                                                                       \
-        if (centred) {                                                                                                 \
-            for (Py_ssize_t j = 0; j < whole; j += LANES)                                                              \
-                for (int k = 0; k < LANES; k++) {                                                                      \
-                    low[k] += r[j + k];                                                                                \
-                    moved[k] += (double)x[j + k] - r[j + k];                                                           \
-                }                                                                                                      \
-            for (Py_ssize_t j = whole; j < m; j++) {                                                                   \
-                low[0] += r[j];                                                                                        \
-                moved[0] += (double)x[j] - r[j];                                                                       \
+        for (Py_ssize_t i = 0; centred && i < m; i += BLOCK) {                                                         \
+            Py_ssize_t count = m - i < BLOCK ? m - i : BLOCK, width;                                                   \
+            for (Py_ssize_t j = 0; j < count; j++) {                                                                   \
+                low[j] = r[i + j];                                                                                     \
+                moved[j] = (double)x[i + j] - r[i + j];                                                                \
             }                                                                                                          \
-            means[0] = added(low) / m;                                                                                 \
-            means[1] = added(moved) / m;                                                                               \
+            width = padded(low, count);                                                                                \
+            padded(moved, count);                                                                                      \
+            for (Py_ssize_t j = 0; j < width; j += AT_ONCE(64)) {                                                      \
+                first += *(const Lanes *)(low + j);                                                                    \
+                second += *(const Lanes *)(moved + j);                                                                 \
+            }                                                                                                          \
+        }                                                                                                              \
+        if (centred) {                                                                                                 \
+            means[0] = added(&first) / m;                                                                              \
+            means[1] = added(&second) / m;                                                                             \
         }                                                                                                              \
         const double of_low = means[0], of_moved = means[1];                                                           \
-        for (Py_ssize_t j = 0; j < whole; j += LANES)                                                                  \
-            for (int k = 0; k < LANES; k++) {                                                                          \
-                double a = r[j + k] - of_low, b = ((double)x[j + k] - r[j + k]) - of_moved;                            \
-                rr[k] += a * a;                                                                                        \
-                rd[k] += a * b;                                                                                        \
-                dd[k] += b * b;                                                                                        \
+        for (Py_ssize_t i = 0; i < m; i += BLOCK) {                                                                    \
+            Py_ssize_t count = m - i < BLOCK ? m - i : BLOCK, width;                                                   \
+            for (Py_ssize_t j = 0; j < count; j++) {                                                                   \
+                low[j] = r[i + j] - of_low;                                                                            \
+                moved[j] = ((double)x[i + j] - r[i + j]) - of_moved;                                                   \
             }                                                                                                          \
-        for (Py_ssize_t j = whole; j < m; j++) {                                                                       \
-            double a = r[j] - of_low, b = ((double)x[j] - r[j]) - of_moved;                                            \
-            rr[0] += a * a;                                                                                            \
-            rd[0] += a * b;                                                                                            \
-            dd[0] += b * b;                                                                                            \
+            width = padded(low, count);                                                                                \
+            padded(moved, count);                                                                                      \
+            for (Py_ssize_t j = 0; j < width; j += AT_ONCE(64)) {                                                      \
+                const Lanes a = *(const Lanes *)(low + j), b = *(const Lanes *)(moved + j);                            \
+                rr += a * a;                                                                                           \
+                rd += a * b;                                                                                           \
+                dd += b * b;                                                                                           \
+            }                                                                                                          \
         }                                                                                                              \
-        sums[0] = added(rr);                                                                                           \
-        sums[1] = added(rd);                                                                                           \
-        sums[2] = added(dd);                                                                                           \
+        sums[0] = added(&rr);                                                                                          \
+        sums[1] = added(&rd);                                                                                          \
+        sums[2] = added(&dd);                                                                                          \
     }                                                                                                                  \
-    /* Gradients of a row, times what stands in `scale`, one number for every `step`, back through it. */              \
-    static void back_##number(const number *x, const number *r, const number *grad, const number *scale,              \
-                              Py_ssize_t step, Py_ssize_t m, int centred, const double *of, double *row, number *to)   \
+    /* Some elements of a row: what gradients come to, times what stands in `scale`, one number for every `step`; and the \
+     * two directions. */                                                                                              \
+    static inline __attribute__((always_inline)) void part_##number(const number *restrict x, const number *restrict r, \
+        const number *restrict grad, const number *restrict scale, Py_ssize_t step, Py_ssize_t from, Py_ssize_t count, \
+        const double *of, double *restrict row, double *restrict low, double *restrict moved)                          \
     {                                                                                                                  \
-        double first[LANES] = {0}, second[LANES] = {0}, all[LANES] = {0};                                              \
         const double of_low = of[OF_LOW], of_moved = of[OF_MOVED], inverse = of[INVERSE], foot = of[FOOT];             \
         const double rest = of[REST], more = of[MORE], unit = of[UNIT];                                                \
-        double *low = row + m, *moved = low + m;                                                                       \
-        Py_ssize_t whole = m - m % LANES;                                                                              \
-        for (Py_ssize_t j = 0; j < m; j++) {                                                                           \
+        for (Py_ssize_t j = 0; j < count; j++) {                                                                       \
             moved[j] = (((double)x[j] - r[j]) - of_moved) * inverse;                                                   \
             low[j] = ((((r[j] - of_low) - foot * moved[j]) - rest) - more * moved[j]) * unit;                          \
         }                                                                                                              \
         if (scale == NULL)                                                                                             \
-            for (Py_ssize_t j = 0; j < m; j++)                                                                         \
+            for (Py_ssize_t j = 0; j < count; j++)                                                                     \
                 row[j] = grad[j];                                                                                      \
         else if (step == 1)                                                                                            \
-            for (Py_ssize_t j = 0; j < m; j++)                                                                         \
-                row[j] = (double)grad[j] * scale[j];                                                                   \
+            for (Py_ssize_t j = 0; j < count; j++)                                                                     \
+                row[j] = (double)grad[j] * scale[from + j];                                                            \
         else                                                                                                           \
-            for (Py_ssize_t j = 0; j < m; j += step)                                                                   \
-                for (Py_ssize_t k = j; k < j + step; k++)                                                              \
-                    row[k] = (double)grad[k] * scale[j / step];                                                        \
-        for (Py_ssize_t j = 0; j < whole; j += LANES)                                                                  \
-            for (int k = 0; k < LANES; k++) {                                                                          \
-                first[k] += row[j + k] * low[j + k];                                                                   \
-                second[k] += row[j + k] * moved[j + k];                                                                \
-                all[k] += row[j + k];                                                                                  \
+            for (Py_ssize_t j = 0; j < count;) {                                                                       \
+                const double its = scale[(from + j) / step];                                                           \
+                Py_ssize_t end = j + step - (from + j) % step;                                                         \
+                for (end = end < count ? end : count; j < end; j++)                                                    \
+                    row[j] = (double)grad[j] * its;                                                                    \
             }                                                                                                          \
-        for (Py_ssize_t j = whole; j < m; j++) {                                                                       \
-            first[0] += row[j] * low[j];                                                                               \
-            second[0] += row[j] * moved[j];                                                                            \
-            all[0] += row[j];                                                                                          \
+    }                                                                                                                  \
+    /* Gradients of a row back through it. */                                                                          \
+    BY_PROCESSOR static void back_##number(const number *restrict x, const number *restrict r,                         \
+        const number *restrict grad, const number *restrict scale, Py_ssize_t step, Py_ssize_t m, int centred,         \
+        const double *restrict of, number *restrict to)                                                                \
+    {                                                                                                                  \
+        Lanes first = {0}, second = {0}, all = {0};                                                                    \
+        double row[BLOCK], low[BLOCK], moved[BLOCK];                                                                   \
+        for (Py_ssize_t i = 0; i < m; i += BLOCK) {                                                                    \
+            Py_ssize_t count = m - i < BLOCK ? m - i : BLOCK, width = padded(row, count);                              \
+            padded(low, count);                                                                                        \
+            padded(moved, count);                                                                                      \
+            part_##number(x + i, r + i, grad + i, scale, step, i, count, of, row, low, moved);                         \
+            for (Py_ssize_t j = 0; j < width; j += AT_ONCE(64)) {                                                      \
+                const Lanes c = *(const Lanes *)(row + j);                                                             \
+                first += c * *(const Lanes *)(low + j);                                                                \
+                second += c * *(const Lanes *)(moved + j);                                                             \
+                all += c;                                                                                              \
+            }                                                                                                          \
         }                                                                                                              \
-        const double a = added(first), b = added(second), mean = centred ? added(all) / m : 0;                         \
+        const double a = added(&first), b = added(&second), mean = centred ? added(&all) / m : 0;                      \
         const double by_low = of[W00] * a + of[W01] * b, by_moved = of[W01] * a + of[W11] * b;                         \
         const double diagonal = of[DIAGONAL];                                                                          \
-        for (Py_ssize_t j = 0; j < m; j++)                                                                             \
-            to[j] = (number)(diagonal * (row[j] - mean) - low[j] * by_low - moved[j] * by_moved);                      \
+        for (Py_ssize_t i = 0; i < m; i += BLOCK) {                                                                    \
+            Py_ssize_t count = m - i < BLOCK ? m - i : BLOCK;                                                          \
+            if (m > BLOCK) /* of a short row all is there yet */                                                       \
+                part_##number(x + i, r + i, grad + i, scale, step, i, count, of, row, low, moved);                     \
+            for (Py_ssize_t j = 0; j < count; j++)                                                                     \
+                to[i + j] = (number)(diagonal * (row[j] - mean) - low[j] * by_low - moved[j] * by_moved);              \
+        }                                                                                                              \
     }                                                                                                                  \
     /* What is kept of a row whose path comes near the origin; 0 where it meets it. */                                 \
     static int near_##number(const number *x, const number *r, Py_ssize_t m, int centred, const double *sums,          \
@@ -273,9 +307,6 @@ normal_back(PyObject *module, PyObject *const *args, Py_ssize_t count)
             return left_to_python(), PyBool_FromLong(0);
         numbers_of_weight = size_of(&weight);
     }
-    double *row = PyMem_Malloc(3 * m * sizeof(double));
-    if (row == NULL)
-        return PyErr_NoMemory();
     Py_BEGIN_ALLOW_THREADS
     for (Py_ssize_t i = 0; i < size_of(&grad) / m; i++) {
         const double *of = (double *)numbers.elements + NUMBERS * (i % rows);
@@ -283,14 +314,13 @@ normal_back(PyObject *module, PyObject *const *args, Py_ssize_t count)
         Py_ssize_t beside = has_weight ? here / step % numbers_of_weight : 0;
         if (x.bits == 32)
             back_float((float *)x.elements + here, (float *)r.elements + low, (float *)grad.elements + at,
-                       has_weight ? (float *)weight.elements + beside : NULL, step, m, centred, of, row,
+                       has_weight ? (float *)weight.elements + beside : NULL, step, m, centred, of,
                        (float *)to.elements + at);
         else
             back_double((double *)x.elements + here, (double *)r.elements + low, (double *)grad.elements + at,
-                        has_weight ? (double *)weight.elements + beside : NULL, step, m, centred, of, row,
+                        has_weight ? (double *)weight.elements + beside : NULL, step, m, centred, of,
                         (double *)to.elements + at);
     }
     Py_END_ALLOW_THREADS
-    PyMem_Free(row);
     Py_RETURN_TRUE;
 }

@@ -43,49 +43,69 @@ lowest_bit(int32_t bits)
 #endif
 }
 
-/* How much of the path each of some lines leads, from `starts` to `ends`: as `_walked` in envelope_impl.py has it. */
+/* How much of the path each of some lines leads, from `starts` to `ends`: as `_walked` in envelope_impl.py has it. Of those
+ * that come after the first one only lines that end above it are looked at. */
 static void
 walk(const double *ends, const double *starts, int count, double *made)
 {
-    double slope[MOST_PLACES], height = -INFINITY, pitch = -INFINITY, goal = -INFINITY, now = 0, left = 1;
+    double slope[MOST_PLACES], low[MOST_PLACES], high[MOST_PLACES];
+    double height = -INFINITY, pitch = -INFINITY, goal = -INFINITY, now = 0, left = 1;
+    int places[MOST_PLACES], some = 0, same = 0;
     for (int j = 0; j < count; j++) {
+        double its = ends[j] - starts[j];
         made[j] = 0;
-        slope[j] = ends[j] - starts[j];
-        if (starts[j] > height || (starts[j] == height && slope[j] > pitch)) {
+        if (starts[j] > height || (starts[j] == height && its > pitch)) {
             height = starts[j];
-            pitch = slope[j];
+            pitch = its;
             goal = ends[j];
         }
     }
-    for (int turn = 0; turn < count; turn++) {
+    for (int j = 0; j < count; j++) {
+        same += starts[j] == height && ends[j] - starts[j] == pitch;
+        low[some] = starts[j];
+        high[some] = ends[j];
+        slope[some] = ends[j] - starts[j];
+        places[some] = j;
+        some += ends[j] > goal; /* else the next one takes its place */
+    }
+    for (int turn = 0; turn <= some; turn++) {
         double crossing[MOST_PLACES], ahead[MOST_PLACES], following = INFINITY, after = -INFINITY;
-        int same = 0;
-        for (int j = 0; j < count; j++) {
-            crossing[j] = slope[j] > pitch ? (height - starts[j]) / (slope[j] - pitch) : INFINITY;
-            ahead[j] = slope[j] > pitch ? (ends[j] - goal) / (slope[j] - pitch) : -INFINITY;
+        for (int j = 0; j < some; j++) {
+            crossing[j] = slope[j] > pitch ? (height - low[j]) / (slope[j] - pitch) : INFINITY;
+            ahead[j] = slope[j] > pitch ? (high[j] - goal) / (slope[j] - pitch) : -INFINITY;
             crossing[j] = crossing[j] > 0 ? crossing[j] : 0;
             ahead[j] = ahead[j] < 1 ? ahead[j] : 1;
             following = crossing[j] < following ? crossing[j] : following;
             after = ahead[j] > after ? ahead[j] : after;
-            same += starts[j] == height && slope[j] == pitch;
         }
         int early = following < 0.5;
         double until = following < 1 ? following : 1, rest = after > 0 ? after : 0;
         until = until > now ? until : now;
         rest = rest < left ? rest : left;
-        double share = (now < 0.5 ? until - now : left - rest) / same;
-        for (int j = 0; j < count; j++)
-            if (starts[j] == height && slope[j] == pitch)
-                made[j] += share;
+        if (turn == 0) {
+            double share = (now < 0.5 ? until - now : left - rest) / same;
+            for (int j = 0; j < count; j++)
+                if (starts[j] == height && ends[j] - starts[j] == pitch)
+                    made[j] += share;
+        }
+        else {
+            same = 0;
+            for (int j = 0; j < some; j++)
+                same += low[j] == height && slope[j] == pitch;
+            double share = (now < 0.5 ? until - now : left - rest) / same;
+            for (int j = 0; j < some; j++)
+                if (low[j] == height && slope[j] == pitch)
+                    made[places[j]] += share;
+        }
         if (!(rest > 0))
             return;
         double steepest = -INFINITY, from = -INFINITY, to = -INFINITY;
-        for (int j = 0; j < count; j++)
+        for (int j = 0; j < some; j++)
             if (slope[j] > pitch && (early ? crossing[j] == following : ahead[j] == after)
-                && (slope[j] > steepest || (slope[j] == steepest && starts[j] > from))) {
+                && (slope[j] > steepest || (slope[j] == steepest && low[j] > from))) {
                 steepest = slope[j];
-                from = starts[j];
-                to = ends[j];
+                from = low[j];
+                to = high[j];
             }
         pitch = steepest;
         height = from;

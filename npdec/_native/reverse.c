@@ -2,13 +2,15 @@
  * functions. What is done is said in npdec/_law/ordinary_reverse.py; what is left out is the time between the calls of
  * torch. Linear functions are in reverse_linear.c, sums and products in reverse_pairs.c, slopes in reverse_slopes.c. */
 #include "reverse.h"
+#include <string.h>
 
 static struct {
-    PyObject *on_graph_of, *derived_twice, *settings, *usual; /* a function, variables of contexts */
-    PyObject *on_graph, *row, *data;                          /* names */
+    PyObject *on_graph_of, *with_vjp, *derived_twice, *settings, *usual; /* functions, variables of contexts */
+    PyObject *on_graph, *row, *data, *mul;                               /* names */
 } told;
 
-#define FEW (1 << 18) /* elements, up to which a product is sooner computed than a node made in Python */
+#define FEW (1 << 18)  /* elements, of which one thread is enough */
+#define NODE (1 << 15) /* elements, up to which a product is sooner computed than a node made in Python */
 
 void
 let_reversed_go(Reversed *x)
@@ -119,6 +121,21 @@ row_of(const Reversed *x, int axes)
 }
 
 PyObject *
+equal_row(PyObject *constant)
+{
+    Array at;
+    if (!Py_IS_TYPE(constant, arrays.tensor) || !look_at_any(constant, &at) || at.rank < 2 || at.shape[0] < 2
+        || !is_on_host(&at) || !is_by_rows(&at) || at.lanes != 1 || is_true_by(constant, words.is_neg))
+        return Py_NewRef(constant);
+    Py_ssize_t rows = at.shape[0], bytes = elements_in(&at) / rows * (at.bits / 8);
+    const char *first = at.elements;
+    for (Py_ssize_t i = 1; i < rows; i++)
+        if (memcmp(first, first + i * bytes, bytes) != 0)
+            return Py_NewRef(constant);
+    return PyObject_CallMethod(constant, "narrow", "iii", 0, 0, 1);
+}
+
+PyObject *
 widened(PyObject *row, const Array *value)
 {
     Array at;
@@ -160,6 +177,26 @@ made_in_reverse(PyObject *value, PyObject *residual, PyObject *row, PyObject *on
 
 /* --- pointwise functions ------------------------------------------------------------------------------------------ */
 
+/* What is on the graph, times the slope: for the graph alone, or of a node that has the value, which is replaced then. */
+static PyObject *
+sloped(const Reversed *x, PyObject *slope, PyObject **fx)
+{
+    if (elements_in(&x->value_at) <= NODE) {
+        PyObject *made = PyNumber_Multiply(x->on_graph, slope);
+        if (made != NULL && put_data(made, *fx) < 0)
+            Py_CLEAR(made);
+        return made;
+    }
+    PyObject *times = PyObject_GetAttr(slope, told.mul), *value = NULL;
+    PyObject *made = times == NULL ? NULL : PyObject_CallFunctionObjArgs(told.with_vjp, *fx, x->on_graph, times, NULL);
+    if (made != NULL && (value = PyObject_CallMethodNoArgs(made, names.detach)) != NULL)
+        Py_SETREF(*fx, value);
+    else
+        Py_CLEAR(made);
+    Py_XDECREF(times);
+    return made;
+}
+
 /* pointwise(slope, traits, places, function of torch, arguments, options), of one decomposed tensor and numbers. */
 static PyObject *
 by_secants(PyObject *closed, long traits, PyObject *func, PyObject *const *args, Py_ssize_t count, PyObject *options)
@@ -170,7 +207,7 @@ by_secants(PyObject *closed, long traits, PyObject *func, PyObject *const *args,
         return NULL;
     Called its = {func, args, options, count};
     Py_ssize_t size = elements_in(&x.value_at);
-    int can_be = size <= FEW && is_on_host(&x.value_at) && is_on_host(&x.residual_at);
+    int can_be = (size <= FEW || are_few(size)) && is_on_host(&x.value_at) && is_on_host(&x.residual_at);
     PyObject *row = can_be ? row_of(&x, x.value_at.rank) : NULL;
     PyObject *fx = row == NULL ? NULL : called_at(&its, x.value);
     if (fx != NULL)
@@ -180,8 +217,8 @@ by_secants(PyObject *closed, long traits, PyObject *func, PyObject *const *args,
     if (slope == Py_None) /* which Python has looked at */
         made = Py_NewRef(given.not_implemented);
     else if (slope != NULL)
-        carrier = PyNumber_Multiply(x.on_graph, slope);
-    if (carrier != NULL && put_data(carrier, fx) == 0) {
+        carrier = sloped(&x, slope, &fx);
+    if (carrier != NULL) {
         PyObject *residual = widened(Py_NewRef(low), &x.value_at);
         made = made_in_reverse(Py_NewRef(fx), residual, Py_NewRef(low), Py_NewRef(carrier), &x);
     }
@@ -237,25 +274,28 @@ call_pointwise(PyObject *function, PyObject *const *args, size_t nargsf, PyObjec
     return go_on(function, args, nargsf, keywords);
 }
 
-/* attach_reverse(pointwise, on_graph_of, link, torch.empty_like, ContextVar of a second derivative, ContextVar of
+/* attach_reverse(pointwise, on_graph_of, link, torch.empty_like, with_vjp, ContextVar of a second derivative, ContextVar of
  * settings, the usual ones) */
 PyObject *
 attach_reverse(PyObject *module, PyObject *args)
 {
-    PyObject *pointwise, *functions[3], *variables[3];
-    if (!PyArg_ParseTuple(args, "OOOOOOO:attach_reverse", &pointwise, &functions[0], &functions[1], &functions[2],
-                          &variables[0], &variables[1], &variables[2]))
+    PyObject *pointwise, *functions[4], *variables[3];
+    if (!PyArg_ParseTuple(args, "OOOOOOOO:attach_reverse", &pointwise, &functions[0], &functions[1], &functions[2],
+                          &functions[3], &variables[0], &variables[1], &variables[2]))
         return NULL;
     told.on_graph_of = Py_NewRef(functions[0]);
     given.link_lazily = Py_NewRef(functions[1]);
     given.empty_like = Py_NewRef(functions[2]);
+    told.with_vjp = Py_NewRef(functions[3]);
     told.derived_twice = Py_NewRef(variables[0]);
     told.settings = Py_NewRef(variables[1]);
     told.usual = Py_NewRef(variables[2]);
     told.on_graph = PyUnicode_InternFromString("on_graph");
     told.row = PyUnicode_InternFromString("row");
     told.data = PyUnicode_InternFromString("data");
-    if (told.on_graph == NULL || told.row == NULL || told.data == NULL || stand_before(pointwise, call_pointwise) < 0)
+    told.mul = PyUnicode_InternFromString("mul");
+    if (told.on_graph == NULL || told.row == NULL || told.data == NULL || told.mul == NULL
+        || stand_before(pointwise, call_pointwise) < 0)
         return NULL;
     Py_RETURN_NONE;
 }

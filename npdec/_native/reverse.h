@@ -16,6 +16,8 @@ int has_components(PyObject *tensor);              /* whether it has some alread
 int reversed_of(PyObject *tensor, Reversed *x);    /* 0, without an error, where it is no ordinary one */
 void let_reversed_go(Reversed *x);
 PyObject *row_of(const Reversed *x, int axes);     /* the residual, of equal rows along the first axes one */
+PyObject *equal_row(PyObject *constant); /* of a constant, of which all along the first axis are equal, one; or itself */
+double largest_of(const Array *at);           /* looking.c: the largest magnitude on the host; NaN of others */
 PyObject *shape_of(const Array *at);
 PyObject *widened(PyObject *row, const Array *value); /* a row, which is stolen, in the shape of a value */
 /* The decomposed tensor of parts, which are stolen and may be NULL for errors; of the residual there may be a row. */

@@ -131,8 +131,13 @@ joined_item(PyObject *tensor, const Reversed *like, PyObject **on_graph, PyObjec
     Reversed x;
     if (!Py_IS_TYPE(tensor, given.type)) {
         *on_graph = constant(tensor, like, like->value_at.rank);
-        *residual = Py_XNewRef(*on_graph);
-        return *on_graph != NULL;
+        *residual = *on_graph == NULL ? NULL : equal_row(*on_graph);
+        if (*residual != NULL && *residual != *on_graph) { /* once in memory, again and again */
+            Array at;
+            PyObject *row = *residual;
+            *residual = look_at_any(*on_graph, &at) ? widened(row, &at) : row;
+        }
+        return *on_graph != NULL && *residual != NULL;
     }
     if (!reversed_of(tensor, &x))
         return 0;
@@ -233,6 +238,23 @@ reshaped(const Reversed *x, const Array *value)
     return wide;
 }
 
+/* The first of the axes along which a sum or mean is, which are a number or a tuple of these; 0 of others. */
+static int
+first_reduced(PyObject *const *rest, Py_ssize_t count, int rank)
+{
+    PyObject *held, *const *items = rest;
+    Py_ssize_t many = count > 0 ? unpacked(&items, 1, &held) : 0;
+    int first = many > 0 ? rank : 0;
+    for (Py_ssize_t i = 0; i < many; i++) {
+        long axis = PyLong_CheckExact(items[i]) ? PyLong_AsLong(items[i]) : -rank;
+        axis = axis < 0 ? axis + rank : axis;
+        first = axis < first ? (int)axis : first;
+    }
+    if (count > 0)
+        Py_XDECREF(held);
+    return first < 0 || PyErr_Occurred() ? 0 : first;
+}
+
 /* What a linear function of one gives: several at once where torch gives several. */
 PyObject *
 reversed_of_one(const Form *form, PyObject *func, PyObject *const *args, Py_ssize_t count)
@@ -252,8 +274,13 @@ reversed_of_one(const Form *form, PyObject *func, PyObject *const *args, Py_ssiz
         value = is_new ? PyObject_CallMethodNoArgs(carrier, names.detach) : call(func, x.value, rest, count - 1);
     if (value != NULL && is_equal && is_single && (!is_strided || (form->all_traits & RESHAPE)))
         residual = reshaped(&x, &at);
-    else if (value != NULL)
-        residual = call(func, x.residual, rest, count - 1);
+    else if (value != NULL) {
+        int lead = is_equal && is_new ? first_reduced(rest, count - 1, x.value_at.rank) : 0;
+        PyObject *row = lead > 0 ? row_of(&x, lead) : Py_NewRef(x.residual);
+        residual = row == NULL ? NULL : call(func, row, rest, count - 1);
+        residual = lead > 0 ? widened(residual, &at) : residual;
+        Py_XDECREF(row);
+    }
     if (value == x.value) /* as it is */
         Py_CLEAR(value);
     made = are_several ? linked_each(value, residual, carrier, &x) : linked(value, residual, carrier, &x, is_new);

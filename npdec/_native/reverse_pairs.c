@@ -2,11 +2,12 @@
  * npdec/_law/reverse_pairs.py. What is on the graph is computed by torch's functions, so that gradients go back without
  * Python: for a product a b by a times the midpoint of b, and the other way round. */
 #include "reverse.h"
+#include "tensors.h"
 #include <math.h>
 
 #define MODERATE 16       /* how many times larger a constant may be than what it is added to */
-#define FEW (1 << 18)     /* elements, of which products are sooner computed for the graph than a node made in Python */
-#define LARGEST (1 << 18) /* the same of multiplications of matrices */
+#define FEW (1 << 12)     /* elements, of which products are sooner computed for the graph than a node made in Python */
+#define LARGEST (1 << 18) /* multiplications of matrices, of which that is so */
 
 /* What stands beside: a tensor in reverse mode, a number, or a constant tensor without a graph, which is held. */
 typedef struct {
@@ -92,19 +93,17 @@ of_two(PyObject *func, PyObject *a, PyObject *b)
     return PyObject_Vectorcall(func, args + 1, 2 | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
 }
 
-static int
-has_shape(const Side *side, const Array *at)
-{
-    return !side->is_reversed || are_alike(&side->x.value_at, at);
-}
-
 /* The function at the residuals, of rows that are equal along the first axes of both once. */
 static PyObject *
 at_residuals(PyObject *func, const Pair *pair, int axes)
 {
-    PyObject *a = pair->a.is_reversed ? row_of(&pair->a.x, axes) : Py_NewRef(pair->a.constant);
-    PyObject *b = pair->b.is_reversed ? row_of(&pair->b.x, axes) : Py_NewRef(pair->b.constant);
-    PyObject *made = of_two(func, a, b);
+    const Array *low = &pair->like->residual_at;
+    int is_equal = axes > 0 && low->rank > 1 && low->strides[0] == 0; /* so that equal rows of a constant matter */
+    PyObject *a = pair->a.is_reversed ? row_of(&pair->a.x, axes)
+                : is_equal ? equal_row(pair->a.constant) : Py_NewRef(pair->a.constant);
+    PyObject *b = pair->b.is_reversed ? row_of(&pair->b.x, axes)
+                : is_equal ? equal_row(pair->b.constant) : Py_NewRef(pair->b.constant);
+    PyObject *made = a == NULL || b == NULL ? NULL : of_two(func, a, b);
     Py_XDECREF(a);
     Py_XDECREF(b);
     return made;
@@ -126,83 +125,12 @@ linearly(PyObject *func, Pair *pair, int looks)
     PyObject *carrier = of_two(func, pair->a.is_reversed ? pair->a.x.on_graph : pair->a.constant,
                                pair->b.is_reversed ? pair->b.x.on_graph : pair->b.constant);
     PyObject *value = carrier == NULL ? NULL : PyObject_CallMethodNoArgs(carrier, names.detach);
-    if (value == NULL || !look_at_any(value, &pair->at) || !has_shape(&pair->a, &pair->at)
-        || !has_shape(&pair->b, &pair->at) || (looks && !is_finite(&pair->at))) {
+    if (value == NULL || !look_at_any(value, &pair->at) || (looks && !is_finite(&pair->at))) {
         Py_XDECREF(carrier);
         Py_XDECREF(value);
         return left_to_python();
     }
     return finished(func, value, carrier, pair, pair->at.rank);
-}
-
-/* What is said of elements: the largest magnitude, and a sum that is zero where all are finite numbers. */
-typedef struct {
-    double most, total;
-} Looked;
-
-#define ASIDE 4 /* elements that are looked at side by side */
-#define LOOK(number)                                                                                                   \
-    do {                                                                                                               \
-        const number *its = (const number *)at->elements + place;                                                      \
-        double most[ASIDE] = {0}, total[ASIDE] = {0};                                                                  \
-        Py_ssize_t i = 0;                                                                                              \
-        for (; i + ASIDE <= length; i += ASIDE)                                                                        \
-            for (int lane = 0; lane < ASIDE; lane++) {                                                                 \
-                double size = fabs((double)its[(i + lane) * stride]);                                                  \
-                total[lane] += 0 * size;                                                                               \
-                most[lane] = size > most[lane] ? size : most[lane];                                                    \
-            }                                                                                                          \
-        for (; i < length; i++) {                                                                                      \
-            total[0] += 0 * fabs((double)its[i * stride]);                                                             \
-            most[0] = fmax(most[0], fabs((double)its[i * stride]));                                                    \
-        }                                                                                                              \
-        for (int lane = 0; lane < ASIDE; lane++) {                                                                     \
-            looked->total += total[lane];                                                                              \
-            looked->most = fmax(looked->most, most[lane]);                                                             \
-        }                                                                                                              \
-    } while (0)
-
-static void
-look_at_row(const Array *at, Py_ssize_t place, Py_ssize_t length, Py_ssize_t stride, Looked *looked)
-{
-    if (at->bits == 32)
-        LOOK(float);
-    else
-        LOOK(double);
-}
-
-/* From the element at a place on, along the axes from one on; of those that are one in memory, once. */
-static void
-look_along(const Array *at, int axis, Py_ssize_t place, Looked *looked)
-{
-    Py_ssize_t length = axis < at->rank ? at->shape[axis] : 1, stride = axis < at->rank ? at->strides[axis] : 0;
-    length = stride == 0 && length > 1 ? 1 : length;
-    if (axis >= at->rank - 1)
-        look_at_row(at, place, length, stride, looked);
-    else
-        for (Py_ssize_t i = 0; i < length; i++)
-            look_along(at, axis + 1, place + i * stride, looked);
-}
-
-static int
-looked_at(const Array *at, Looked *looked)
-{
-    *looked = (Looked){0, 0};
-    if (!is_on_host(at) || at->code != OF_FLOAT || (at->bits != 32 && at->bits != 64))
-        return 0;
-    if (is_by_rows(at))
-        look_at_row(at, 0, elements_in(at), 1, looked);
-    else
-        look_along(at, 0, 0, looked);
-    return 1;
-}
-
-/* The largest magnitude of elements on the host; NaN of others. */
-static double
-largest_of(const Array *at)
-{
-    Looked looked;
-    return looked_at(at, &looked) && looked.total == 0 ? looked.most : NAN;
 }
 
 /* Whether a sum has no larger rounding errors than what is decomposed, whose contributions may be made of the sum then:
@@ -231,13 +159,6 @@ reversed_added(PyObject *func, PyObject *const *args, Py_ssize_t count)
 }
 
 /* --- products ----------------------------------------------------------------------------------------------------- */
-
-int
-is_finite(const Array *at)
-{
-    Looked looked;
-    return looked_at(at, &looked) && looked.total == 0;
-}
 
 /* The same by torch, of what does not lie by rows. */
 static PyObject *
@@ -387,6 +308,50 @@ by_inverses(PyObject *func, Pair *pair)
     return finished(func, value, carrier, pair, pair->at.rank);
 }
 
+static PyObject *beside; /* makes a node of two, of a product or a quotient: npdec/_law/reverse_beside.py */
+
+/* set_beside(function): what makes a node of two. */
+PyObject *
+set_beside(PyObject *module, PyObject *function)
+{
+    Py_XSETREF(beside, Py_NewRef(function));
+    Py_RETURN_NONE;
+}
+
+/* Whether the slopes of the reciprocal are numbers, and the ends no further apart than digits are kept, if a moves. */
+static int
+has_known_divisor(const Pair *pair)
+{
+    const Reversed *b = &pair->b.x;
+    double range[3], eps = b->value_at.bits == 32 ? 1.1920928955078125e-07 : 2.220446049250313e-16;
+    double tiny = b->value_at.bits == 32 ? 1.1754943508222875e-38 : 2.2250738585072014e-308;
+    PyObject *row = row_of(b, b->value_at.rank);
+    int is_known = row != NULL && range_of_divisors(b->value, row, range);
+    Py_XDECREF(row);
+    return is_known && range[1] >= tiny / eps
+        && (!pair->a.is_reversed || range[2] <= 1 / sqrt(eps) - 1);
+}
+
+/* a b or a / b, of many elements, which are one node that finds gradients on their way back; a may be a constant tensor. */
+static PyObject *
+by_node(PyObject *func, Pair *pair, int is_divided)
+{
+    const Side *a = &pair->a, *b = &pair->b;
+    PyObject *at = a->is_reversed ? a->x.value : a->constant, *low = a->is_reversed ? a->x.residual : a->constant;
+    PyObject *value = NULL, *carrier = NULL, *on_graph = a->is_reversed ? a->x.on_graph : Py_None;
+    if (beside == NULL || (is_divided && !has_known_divisor(pair)))
+        return NULL;
+    PyObject *made = of_two(func, at, b->x.value);
+    if (made != NULL && look_at_any(made, &pair->at) && pair->at.code == OF_FLOAT
+        && pair->at.bits == pair->like->value_at.bits && (!is_divided || is_finite(&pair->at)))
+        carrier = PyObject_CallFunctionObjArgs(beside, is_divided ? Py_True : Py_False, made, at, low, b->x.value,
+                                               b->x.residual, on_graph, b->x.on_graph, NULL);
+    if (carrier != NULL)
+        value = PyObject_CallMethodNoArgs(carrier, names.detach);
+    Py_XDECREF(made);
+    return finished(func, value, carrier, pair, pair->at.rank);
+}
+
 static int
 is_finite_number(PyObject *number)
 {
@@ -403,14 +368,18 @@ reversed_scaled(PyObject *func, PyObject *const *args, Py_ssize_t count, int is_
         return NULL;
     if (pair.a.is_reversed && pair.b.is_reversed) {
         const Array *a = &pair.a.x.value_at, *b = &pair.b.x.value_at;
-        if (!is_divided && elements_in(a) <= FEW && elements_in(b) <= FEW
-            && (are_alike(a, b) || elements_in(a) * elements_in(b) <= LARGEST))
+        int are_few = elements_in(a) <= FEW && elements_in(b) <= FEW
+                   && (are_alike(a, b) || elements_in(a) * elements_in(b) <= FEW); /* which broadcast to no more */
+        if (!are_few)
+            made = by_node(func, &pair, is_divided);
+        else if (!is_divided)
             made = by_middles(func, &pair, a->rank > b->rank ? a->rank : b->rank);
-        else if (is_divided && elements_in(a) <= LARGEST && elements_in(b) <= LARGEST)
+        else
             made = by_inverses(func, &pair);
     }
     else if (is_divided && pair.b.is_reversed)
-        made = elements_in(&pair.b.x.value_at) <= LARGEST ? by_inverses(func, &pair) : NULL;
+        made = elements_in(&pair.b.x.value_at) <= FEW || is_number(pair.a.constant) ? by_inverses(func, &pair)
+                                                                                    : by_node(func, &pair, 1);
     else {
         PyObject *constant = pair.a.is_reversed ? pair.b.constant : pair.a.constant;
         int is_known = has_components(args[0]) || has_components(args[1]); /* and is to stay what it is */

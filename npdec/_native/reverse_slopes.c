@@ -37,6 +37,17 @@ least_in_doubles(PyObject *func)
     return least;
 }
 
+#define BETWEEN(number, bits) \
+    BY_PROCESSOR static int are_between_##bits(const number *restrict its, Py_ssize_t count, number least) \
+    { \
+        int beyond = 0; \
+        for (Py_ssize_t i = 0; i < count; i++) \
+            beyond |= !(its[i] > least) | !(its[i] < (number)INFINITY); \
+        return !beyond; \
+    }
+BETWEEN(float, 32)
+BETWEEN(double, 64)
+
 /* The slope by a closed form of the step and the values; NULL, without an error, where it leaves the range. */
 static PyObject *
 closed_slope(PyObject *closed, PyObject *value, PyObject *row, PyObject *fx, PyObject *low, double least)
@@ -50,10 +61,9 @@ closed_slope(PyObject *closed, PyObject *value, PyObject *row, PyObject *fx, PyO
     if (slope == NULL && left_to_python() == NULL && !PyErr_Occurred() && (step = PyNumber_Subtract(value, row)) != NULL)
         slope = PyObject_CallFunctionObjArgs(closed, step, fx, low, NULL);
     int is_inside = slope != NULL && look_at_any(slope, &at) && is_on_host(&at) && is_by_rows(&at);
-    for (Py_ssize_t i = 0, size = is_inside ? elements_in(&at) : 0; i < size; i++) { /* NaN: no step */
-        double number = at.bits == 32 ? ((float *)at.elements)[i] : ((double *)at.elements)[i];
-        is_inside &= number > least && number < INFINITY;
-    }
+    if (is_inside) /* NaN: no step */
+        is_inside = at.bits == 32 ? are_between_32(at.elements, elements_in(&at), (float)least)
+                                  : are_between_64(at.elements, elements_in(&at), least);
     if (slope != NULL && !is_inside)
         Py_CLEAR(slope);
     Py_XDECREF(step);
@@ -146,7 +156,10 @@ slope_of(const Called *its, PyObject *closed, long traits, PyObject *x, PyObject
         slope = its->count == 2 ? slope_of_power(its->args[1], dense, row) : NULL;
     else if (closed != Py_None && at.bits == 64)
         slope = closed_slope(closed, dense, row, fx, low, 2.2250738585072014e-308 / 2.220446049250313e-16);
-    else {
+    else if (closed == told.sigmoid && closed != NULL && at.bits == 32)
+        slope = closed_slope(closed, dense, row, fx, low, 1.1754943508222875e-38 / 1.1920928955078125e-07);
+    if (slope == NULL && left_to_python() == NULL && !PyErr_Occurred() && !(traits & POWER)
+        && (closed == Py_None || at.bits == 32)) {
         PyObject *const ends[4] = {dense, row, fx, low};
         slope = by_differences(its, its->func, traits, ends, &found, &left);
     }

@@ -54,6 +54,38 @@ step_between(double end, double start)
     return end == -INFINITY && start == -INFINITY ? 0 : end - start;
 }
 
+/* The range of the steps of a row; negative where a mask leaves nothing of it, and NaN where they are not finite. */
+#define LENGTH(number, bits)                                                                                           \
+    BY_ANY_PROCESSOR static double length_##bits(const number *restrict end, const number *restrict start, Py_ssize_t n) \
+    {                                                                                                                  \
+        const number endless = (number)INFINITY;                                                                       \
+        number high = -endless, low = endless, total = 0;                                                              \
+        Wide_##bits most = (Wide_##bits){0} + high, least = (Wide_##bits){0} + low, totals = {0};                      \
+        Py_ssize_t j = 0;                                                                                              \
+        for (; j + AT_ONCE(bits) <= n; j += AT_ONCE(bits)) {                                                           \
+            const Wide_##bits x = AT(bits, end + j), r = AT(bits, start + j), d = x - r, none = {0};                   \
+            const Mask_##bits masked = (x == -endless) & (r == -endless);                                              \
+            totals += WHERE(bits, masked, none, 0 * d);                                                                \
+            most = LARGER(bits, WHERE(bits, masked, none - endless, d), most);                                         \
+            least = SMALLER(bits, WHERE(bits, masked, none + endless, d), least);                                      \
+        }                                                                                                              \
+        for (; j < n; j++)                                                                                             \
+            if (!(end[j] == -endless && start[j] == -endless)) {                                                       \
+                number d = end[j] - start[j];                                                                          \
+                total += 0 * d;                                                                                        \
+                high = d > high ? d : high;                                                                            \
+                low = d < low ? d : low;                                                                               \
+            }                                                                                                          \
+        for (int lane = 0; lane < AT_ONCE(bits); lane++) {                                                             \
+            total += totals[lane];                                                                                     \
+            high = most[lane] > high ? most[lane] : high;                                                              \
+            low = least[lane] < low ? least[lane] : low;                                                               \
+        }                                                                                                              \
+        return total == 0 ? (double)high - low : NAN;                                                                  \
+    }
+LENGTH(float, 32)
+LENGTH(double, 64)
+
 /* soft_length(x, r): the largest range of the steps of a row; None where they are not finite, where a mask leaves nothing
  * of a row, or where the numbers do not lie so. */
 PyObject *
@@ -66,19 +98,12 @@ soft_length(PyObject *module, PyObject *const *args, Py_ssize_t count)
         return or_none(left_to_python());
     Py_ssize_t n = x.shape[x.rank - 1];
     for (Py_ssize_t i = 0; i < rows; i++) {
-        double most = -INFINITY, least = INFINITY;
-        for (Py_ssize_t j = i * n; j < i * n + n; j++) {
-            double end = number_in(&x, j), start = number_in(&r, j % period), d = end - start;
-            if (end == -INFINITY && start == -INFINITY)
-                continue;
-            if (!isfinite(d))
-                Py_RETURN_NONE;
-            most = d > most ? d : most;
-            least = d < least ? d : least;
-        }
-        if (most < least)
+        Py_ssize_t at = i * n, low = at % period;
+        double range = x.bits == 32 ? length_32((float *)x.elements + at, (float *)r.elements + low, n)
+                                    : length_64((double *)x.elements + at, (double *)r.elements + low, n);
+        if (!(range >= 0))
             Py_RETURN_NONE;
-        longest = most - least > longest ? most - least : longest;
+        longest = range > longest ? range : longest;
     }
     return PyFloat_FromDouble(longest);
 }

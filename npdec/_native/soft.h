@@ -14,6 +14,20 @@
 
 #define MOST_NODES 64
 #define LANES 8 /* sums that are added up side by side */
+/* Numbers that are added up side by side by one instruction: what lies in memory is read as such, two at a time. */
+#define WIDE (2 * LANES)
+typedef float Wide_32 __attribute__((vector_size(32), aligned(4), may_alias));
+typedef double Wide_64 __attribute__((vector_size(32), aligned(8), may_alias));
+typedef int32_t Mask_32 __attribute__((vector_size(32)));
+typedef int64_t Mask_64 __attribute__((vector_size(32)));
+#define WHERE(bits, mask, a, b) ((Wide_##bits)(((mask) & (Mask_##bits)(a)) | (~(mask) & (Mask_##bits)(b))))
+#define LARGER(bits, a, b) WHERE(bits, (a) > (b), a, b)
+#define SMALLER(bits, a, b) WHERE(bits, (a) < (b), a, b)
+#define AT(bits, numbers) (*(const Wide_##bits *)(numbers))
+#define AT_ONCE(bits) ((Py_ssize_t)(256 / (bits)))
+#define ADD_LANES(sum, its, bits) \
+    for (int lane = 0; lane < AT_ONCE(bits); lane++) \
+    sum += (its)[lane]
 #define ADD_UP(sum, its) \
     sum = (((its)[0] + (its)[4]) + ((its)[2] + (its)[6])) + (((its)[1] + (its)[5]) + ((its)[3] + (its)[7]))
 
@@ -25,7 +39,7 @@ PyObject *put_by_rows(PyObject *const *ends, PyObject *to, RowFunction *single, 
 Py_ssize_t rule_of(PyObject *list, double *times, double *weights);
 
 /* soft_back.c: one row of numbers that are not positive, from `low` by `step`: the mean of p along the path, or, beside
- * gradients c, what the mean derivative makes of these. All have `width` numbers, a multiple of LANES, of which those behind
+ * gradients c, what the mean derivative makes of these. All have `width` numbers, a multiple of WIDE, of which those behind
  * the row are -inf, 0 and 0; p is space. */
 void soft_row_32(const float *low, const float *step, const float *c, float *p, float *made, Py_ssize_t width,
                  const double *times, const double *weights, Py_ssize_t nodes);

@@ -48,4 +48,8 @@ plain_array(PyObject *tensor, Array *array)
         && (uintptr_t)array->elements % (array->bits / 8) == 0 && !is_true_by(tensor, words.is_neg);
 }
 
+/* reverse_beside.c: of divisors from r to x, of which the latter broadcasts, the largest and the smallest magnitude of
+ * 1 / (x r), and the largest of x / r and r / x; 0, maybe with an error, where one of them is no number, and of others. */
+int range_of_divisors(PyObject *x, PyObject *r, double *range);
+
 #endif

@@ -6,8 +6,6 @@ again; none of them is kept from the way forward.
 
 from __future__ import annotations
 
-import functools
-import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -18,14 +16,12 @@ from npdec._law.quadrature_nodes import gauss_legendre
 from npdec._native import calls
 from npdec._rules.softmax import SoftPath
 from npdec._rules.softmax_of_few import digits_of, few_nodes, passed
-from npdec._rules.softmax_reverse import nodes_of
+from npdec._rules.softmax_reverse import nodes_of, rules_of, table_of
 from npdec._torch.functorch import mapped
 
 __all__ = ["Heads"]
 
 _BLOCK = 2**17  # scores that are looked at together
-_NODES = 32
-_LONG = 24.0  # the range of a row, over which single precision is not enough
 
 
 class Heads:
@@ -86,7 +82,7 @@ class Heads:
                 t if len(t) == count else _periodic(of.expand(*self.lead, *of.shape[-2:]), True)
                 for t, of in ((first, r[0]), (second, r[1]))
             ]
-        low, rules = torch.matmul(first, second.mT), _rules(self.wanted, grad.dtype)
+        low, rules = torch.matmul(first, second.mT), rules_of(digits_of(self.wanted), grad.dtype)
         masks = None if mask is None else self._masks(mask)
         pieces: list[list[torch.Tensor]] = []
         for head in range(0, count, together):
@@ -213,8 +209,8 @@ class Heads:
         found = nodes_of(high.expand(grad.shape), low, digits_of)
         if found is not None:
             made, grad = torch.empty_like(grad, memory_format=torch.contiguous_format), grad.contiguous()
-            value, row, rule = found
-            if calls.soft_back(value, row, grad, rule, made):
+            value, row, _ = found
+            if calls.soft_back(value, row, grad, table_of(value, digits_of), made):
                 return made
         n = grad.shape[-1]
         start = low - low.amax(-1, keepdim=True)
@@ -243,19 +239,6 @@ def _periodic(t: torch.Tensor, all_heads: bool = False) -> torch.Tensor:
         rows = slice(0, 1) if not strides[-2] else slice(None)
         t = t[(0,) * first + (...,) + (rows, slice(None))]
     return t.reshape(-1, *t.shape[-2:])
-
-
-@functools.cache
-def _rules(wanted: float, dtype: torch.dtype) -> tuple[torch.Tensor, torch.Tensor]:
-    """Nodes and weights by their number, (number, 2, nodes), and the ranges of rows up to which so many serve."""
-    digits = digits_of(wanted)
-    limits = [0.0, 0.0, *[2 * math.pi / math.sinh(digits / nodes) for nodes in range(2, _NODES + 1)]]
-    if dtype is torch.float32:
-        limits = [min(limit, _LONG) for limit in limits]
-    made = torch.zeros((_NODES + 1, 2, _NODES), dtype=torch.float64, device="cpu")
-    for nodes in range(2, _NODES + 1):
-        made[nodes, :, :nodes] = torch.tensor(gauss_legendre(nodes), dtype=torch.float64, device="cpu").t()
-    return made, torch.tensor(limits, dtype=torch.float64, device="cpu")
 
 
 def _weights(scores: torch.Tensor, mask: torch.Tensor | None) -> torch.Tensor:

@@ -21,12 +21,12 @@ from npdec._decomposed.axes import narrowed
 from npdec._decomposed.parts import Views
 from npdec._decomposed.plain_values import enable_grad, of_no_class, part
 from npdec._decomposed.registry import Row, functions, rows
-from npdec._decomposed.reverse_graph import derived_twice
+from npdec._decomposed.reverse_graph import derived_twice, with_vjp
 from npdec._decomposed.size_limits import MANY
 from npdec._decomposed.size_warnings import STEEP, STEEPEST, half_of_digits
 from npdec._decomposed.tensor import DecomposedTensor, dispatch, merged
 from npdec._impl import _util, slopes_impl
-from npdec._law import ordinary_reverse
+from npdec._law import ordinary_reverse, reverse_beside
 from npdec._law.all_components import current as chunk
 from npdec._law.close_of_few import CLOSE
 from npdec._law.complex_laws import LAWS, NODES, REAL_OF
@@ -137,8 +137,9 @@ def _attach() -> None:
     limits = [(info.eps, info.tiny, *steepest[dtype]) for dtype, info in sizes.items()]
     calls.attach_complex(LAWS, vars(Row)["few_complex"], *limits, *NODES)
     calls.attach_slopes(ordinary_reverse.finished, least_in_doubles, partial(torch.empty, dtype=torch.float64))
-    own = ordinary_reverse.on_graph_of, link_lazily, torch.empty_like
+    own = ordinary_reverse.on_graph_of, link_lazily, torch.empty_like, with_vjp
     calls.attach_reverse(pointwise, *own, derived_twice, settings.current, settings.USUAL)
+    calls.set_beside(reverse_beside.node)
     calls.attach_torch_function(vars(DecomposedTensor)["__torch_function__"].__func__, _answered)
 
 

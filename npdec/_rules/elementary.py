@@ -43,6 +43,7 @@ from npdec._law.ordinary_steps import stepwise_instead
 from npdec._law.ordinary_vectors import greatest
 from npdec._law.pairs_of_numbers import MAXIMUM, MINIMUM, quotients
 from npdec._law.reverse_elements import of_two
+from npdec._law.reverse_joint import put_at
 from npdec._rules.extremes_reverse import along, with_places
 from npdec._rules.rule import rule
 from npdec._torch.functorch import mapped
@@ -353,7 +354,7 @@ def _scatter(
     return _SCATTERED(torch.scatter if reduce is None else torch.scatter_add, (x, dim, index, src), {})
 
 
-@rule("scatter_add", traits=Trait.ADD_AT, short=added_at, tags=_SCATTERED.tags, indices=(2, "index"))
+@rule("scatter_add", traits=Trait.ADD_AT, short=added_at, reverse=put_at, tags=_SCATTERED.tags, indices=(2, "index"))
 def _scatter_add(func: Function, x: Any, dim: int, index: Any, src: Any) -> Any:
     return _scatter(func, x, dim, index, src, reduce="add")
 

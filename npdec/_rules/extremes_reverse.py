@@ -3,18 +3,19 @@ in one pass over each row (`npdec._native`). The general ways are `npdec._rules.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
 import torch
 
-from npdec._decomposed.axes import row_by_row
+from npdec._decomposed.axes import narrowed, row_by_row
 from npdec._decomposed.choices import is_watched
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._law.ordinary_reverse import is_ordinary, on_graph_of
 from npdec._law.reverse_forms import on_graph_with
-from npdec._law.reverse_rows import axes_or_all, gradient_along, summed
+from npdec._law.reverse_rows import axes_or_all, gradient_along, is_for_one_thread, reduced
 from npdec._native import calls
 from npdec._torch.tracing import name_of
 
@@ -26,10 +27,25 @@ Options = dict[str, Any] | None
 
 def _shares(x: DecomposedTensor, axes: Sequence[int], sign: int) -> torch.Tensor | None:
     """The parts of the path that elements lead, along axes."""
+    return _shares_of(x.value, x.residual, axes, sign)
+
+
+def _shares_of(value: torch.Tensor, residual: torch.Tensor, axes: Sequence[int], sign: int) -> torch.Tensor | None:
     if calls is None:
         return None
-    fill: Any = lambda rows, start, made: calls.leading_shares(rows, start, float(sign), made)  # noqa: E731
-    return gradient_along(x.value, x.residual, axes, fill)
+    is_middle = len(axes) == axes[-1] - axes[0] + 1 < value.ndim - axes[0]
+    if is_middle and value.is_contiguous() and is_for_one_thread(value):
+        # Rows that lie beside each other are looked at as they lie.
+        row, made = narrowed(residual, axes[0]).contiguous(), torch.empty_like(value)
+        n, by = math.prod(value.shape[axes[0] : axes[-1] + 1]), math.prod(value.shape[axes[-1] + 1 :])
+        equal = next((axis for axis, length in enumerate(row.shape) if length > 1), value.ndim)
+        fits = row.shape[equal:] == value.shape[equal:]  # behind the axes on which all are one
+        return made if fits and calls.leading_shares(value, row, float(sign), made, n, by) else None
+
+    def fill(rows: torch.Tensor, start: torch.Tensor, made: torch.Tensor) -> bool:
+        return bool(calls.leading_shares(rows, start, float(sign), made, rows.shape[-1], 1))
+
+    return gradient_along(value, residual, axes, fill)
 
 
 def along(sign: int, func: Function, args: Sequence[Any], options: Options = None) -> Any:
@@ -45,7 +61,7 @@ def along(sign: int, func: Function, args: Sequence[Any], options: Options = Non
         return NotImplemented
     call = func if "dim" not in named else partial(func, dim=dim, keepdim=keepdim)
     value, residual = call(x.value), row_by_row(call, x.residual, axes[0])
-    return on_graph_with(x, value, residual, summed(x, shares, axes, keepdim))
+    return reduced(x, value, residual, shares, axes, keepdim)
 
 
 def with_places(sign: int, func: Function, args: Sequence[Any], options: Options = None) -> Any:
@@ -62,7 +78,7 @@ def with_places(sign: int, func: Function, args: Sequence[Any], options: Options
         return NotImplemented
     made = func(x.value, dim, keepdim)
     residual = row_by_row(lambda u: func(u, dim, keepdim).values, x.residual, axes[0])
-    return type(made)((on_graph_with(x, made.values, residual, summed(x, shares, axes, keepdim)), made.indices))
+    return type(made)((reduced(x, made.values, residual, shares, axes, keepdim), made.indices))
 
 
 def adaptive_pool(func: Function, args: Sequence[Any], options: Options = None) -> Any:
@@ -85,10 +101,7 @@ def adaptive_pool(func: Function, args: Sequence[Any], options: Options = None) 
         return NotImplemented
     cut = [*x.value.shape[:lead], *[part for n, out in rooms for part in (out, n // out)]]
     axes = range(lead + 1, lead + 2 * count, 2)
-    if calls is None:
-        return NotImplemented
-    fill: Any = lambda rows, start, made: calls.leading_shares(rows, start, 1.0, made)  # noqa: E731
-    shares = gradient_along(x.value.reshape(cut), _cut(x.residual, lead, rooms), axes, fill)
+    shares = _shares_of(x.value.reshape(cut), _cut(x.residual, lead, rooms), axes, 1)
     if shares is None:
         return NotImplemented
     value = func(x.value, size)

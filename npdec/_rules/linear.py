@@ -12,7 +12,7 @@ from npdec._core.tags import Linear, Opaque
 from npdec._decomposed import batching_rules as batch
 from npdec._decomposed.axes import axes_named
 from npdec._decomposed.registry import Trait
-from npdec._law import ordinary_joined, ordinary_places, ordinary_reverse
+from npdec._law import ordinary_joined, ordinary_places, ordinary_reverse, reverse_joint
 from npdec._law.law import TaggedRule
 from npdec._law.ordinary_linear import itself
 from npdec._law.ordinary_together import of_one_shape
@@ -127,7 +127,7 @@ _linear("pin_memory ipu xpu mtia _autocast_to_full_precision _autocast_to_reduce
 # -- several arguments -------------------------------------------------------------------------------------------------
 
 
-@rule("cat concat concatenate stack", traits=Trait.MOVE, short=ordinary_joined.joined)
+@rule("cat concat concatenate stack", traits=Trait.MOVE, short=ordinary_joined.joined, reverse=reverse_joint.joined)
 @rule("hstack vstack row_stack dstack", traits=Trait.MOVE)
 def joined(tensors: Linear, *args: Any, **kwargs: Any) -> Any: ...
 
@@ -153,7 +153,12 @@ def rsub(input: Linear, other: Linear, *, alpha: Any = 1) -> Any: ...
 def complex(real: Linear, imag: Linear) -> Any: ...
 
 
-@rule("masked_scatter", traits=Trait.MOVE, short=ordinary_places.mask_scattered)
+@rule(
+    "masked_scatter",
+    traits=Trait.MOVE,
+    short=ordinary_places.mask_scattered,
+    reverse=partial(reverse_joint.jointly, (0, 2)),
+)
 def masked_scatter(input: Linear, mask: Opaque, source: Linear) -> Any: ...
 
 
@@ -165,5 +170,18 @@ def index_put(input: Linear, indices: Opaque, values: Linear, accumulate: bool =
 def put(input: Linear, index: Opaque, source: Linear, accumulate: bool = False) -> Any: ...
 
 
-@rule("select_scatter slice_scatter diagonal_scatter", traits=Trait.MOVE, short=ordinary_places.put_over)
+@rule(
+    "select_scatter slice_scatter diagonal_scatter",
+    traits=Trait.MOVE,
+    short=ordinary_places.put_over,
+    reverse=partial(reverse_joint.jointly, (0, 1)),
+)
 def slice_scatter(input: Linear, src: Linear, *args: Any, **kwargs: Any) -> Any: ...
+
+
+@rule("tensor_split", traits=Trait.MOVE, indices=(1, "tensor_indices_or_sections", "indices_or_sections"))
+def _tensor_split(func: Any, x: Any, sections: Any = None, dim: int = 0, *, indices: Any = None) -> Any:
+    """Into so many pieces, or before these places: numbers, or a tensor of them."""
+    cut = sections if indices is None else indices
+    cut = cut.tolist() if isinstance(cut, torch.Tensor) else cut
+    return _OF_THE_FIRST(func, (x, cut, dim), {})

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import torch
 
-from npdec._decomposed.axes import narrowed, row_by_row
+from npdec._decomposed.axes import again_and_again, row_by_row
 from npdec._decomposed.settings import current as settings
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._law import ordinary, ordinary_reverse
@@ -88,10 +88,7 @@ def _numbers(
     length, leading, _, eps, centred = rows
     if not length or not x.value.numel() or (size > _ALONE and torch.get_num_threads() > 1):
         return None
-    row = narrowed(x.residual, leading)
-    residual = row.contiguous()
-    if row.shape[:leading].numel() > 1:  # which may lie otherwise than the value does
-        residual = x.residual if residual is row else residual.expand(x.residual.shape)
+    residual = again_and_again(x.residual, leading)
     numbers = torch.empty((x.value.numel() // length, _NUMBERS), dtype=torch.float64)
     deep = deepest(x.value.dtype)
     found = calls.normal_rows(high, residual, numbers, length, length * eps, centred, deep, flat)

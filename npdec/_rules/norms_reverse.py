@@ -15,7 +15,7 @@ from npdec._decomposed.broadcast_residuals import materialised_residual
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._law.ordinary_reverse import derived, is_ordinary, on_graph_of
 from npdec._law.reverse_forms import on_graph_with, single
-from npdec._law.reverse_rows import axes_or_all, gradient_along, summed
+from npdec._law.reverse_rows import axes_or_all, gradient_along, reduced
 from npdec._native import calls
 from npdec._rules.normalisation_at_once import Rows, back_through
 
@@ -47,7 +47,7 @@ def _of_lengths(
     if gradient is None:
         return NotImplemented
     value, residual = call(x.value), row_by_row(call, x.residual, axes[0])
-    return on_graph_with(x, value, residual, summed(x, gradient, axes, keepdim))
+    return reduced(x, value, residual, gradient, axes, keepdim)
 
 
 def spread(root: bool, func: Function, args: Sequence[Any], options: Options = None) -> Any:
@@ -78,7 +78,7 @@ def spread(root: bool, func: Function, args: Sequence[Any], options: Options = N
     value, residual = call(x.value), row_by_row(call, x.residual, axes[0])
     both = x.value + x.residual
     gradient = (both - both.mean(axes, True)).mul_(1 / left)
-    return on_graph_with(x, value, residual, summed(x, gradient, axes, keepdim))
+    return reduced(x, value, residual, gradient, axes, keepdim)
 
 
 def _own(made: Any, value: torch.Tensor, residual: torch.Tensor) -> Any:
@@ -139,28 +139,52 @@ def distances(func: Function, args: Sequence[Any], options: Options = None) -> A
 
 
 def unit(func: Function, args: Sequence[Any], options: Options = None) -> Any:
-    """normalize of torch.nn.functional, of vectors along the last axis of which no path comes near zero: they are what
-    a normalisation by the mean square gives, but for the root of their length."""
+    """normalize of torch.nn.functional, of vectors along an axis of which no path comes near zero, or all begin there:
+    they are what a normalisation by the mean square gives, but for the root of their length."""
     named = {**dict(zip(("input", "p", "dim", "eps", "out"), args)), **(options or {})}
     x, dim, eps = named.get("input"), named.get("dim", 1), named.get("eps", 1e-12)
     if type(x) is not DecomposedTensor or not is_ordinary(x) or not x.value.ndim or named.get("out") is not None:
         return NotImplemented
-    last = x.value.ndim - 1
-    if calls is None or dim not in (last, -1) or named.get("p", 2.0) != 2 or not 0 <= eps <= 1e-8:
+    axes = axes_or_all(dim, x.value.ndim) if type(dim) is int else None
+    if calls is None or axes is None or named.get("p", 2.0) != 2 or not 0 <= eps <= 1e-8 or not x.value.numel():
         return NotImplemented
+    axis, last = axes[0], x.value.ndim - 1
+
+    def call(t: torch.Tensor) -> torch.Tensor:
+        made: torch.Tensor = func(t, 2.0, axis, eps)
+        return made
+
+    if not narrowed(x.residual, last + 1).any():
+        return _from_zero(x, call, axis, eps)
+    if axis != last:
+        made = unit(func, (x.movedim(axis, -1), 2.0, -1, eps))
+        if made is NotImplemented:
+            return made
+        return _own(made.movedim(-1, axis), call(x.value), row_by_row(call, x.residual, axis))
     n = x.value.shape[-1]
-    found = back_through(x, Rows(n, last, 1, 0.0, False), x.value.new_full((n,), n**-0.5) if n else None)
+    found = back_through(x, Rows(n, last, 1, 0.0, False), x.value.new_full((n,), n**-0.5))
     if found is None:
         return NotImplemented
     least = min(float(torch.linalg.vector_norm(t, 2, -1).amin()) for t in (x.value, narrowed(x.residual, last)))
     if not least > 1e3 * eps:
         return NotImplemented
-
-    def call(t: torch.Tensor) -> torch.Tensor:
-        made: torch.Tensor = func(t, 2.0, -1, eps)
-        return made
-
     return derived(x, call(x.value), row_by_row(call, x.residual, last), *found)
+
+
+def _from_zero(x: DecomposedTensor, call: Function, axis: int, eps: float) -> Any:
+    """Unit vectors of rows that start at zero, where they are divided by eps as long as they are shorter: along them
+    nothing changes then, and across them the mean of the reciprocal of their length has a logarithm."""
+    length = torch.linalg.vector_norm(x.value, 2, axis, True)
+    if not (eps > 0 and 1e3 * eps < float(length.amin()) and float(length.amax()) < math.inf):
+        return NotImplemented
+    value = call(x.value)
+    across = torch.log(length / eps) + 1
+
+    def vjp(grad: torch.Tensor, length: torch.Tensor, across: torch.Tensor, unit: torch.Tensor) -> torch.Tensor:
+        along = unit * (unit * grad).sum(axis - unit.ndim, True)
+        return torch.lerp(along, grad, across).div_(length)
+
+    return derived(x, value, row_by_row(call, x.residual, axis), vjp, (length, across, value.clone()))
 
 
 def cosine(func: Function, args: Sequence[Any], options: Options = None) -> Any:

@@ -21,6 +21,7 @@ from npdec._law import law
 from npdec._law.ordinary_linear import of_one
 from npdec._law.ordinary_places import added_at, copied_to, filled_at
 from npdec._law.reverse_elements import leaky
+from npdec._law.reverse_joint import put_at
 from npdec._rules.by_formula import by_formula, own_numbers, pointwise, residual_of, value_of
 from npdec._rules.group_reductions import index_reduce, scatter_reduce, segment_reduce
 from npdec._rules.norms_reverse import distances, pairs
@@ -328,7 +329,7 @@ def _index_copy(func: Function, x: Any, dim: int, index: Any, source: Any) -> An
     return _INDEXED(func, (x, dim, _with_axis(index, index), _with_axis(source, index)), {})
 
 
-@rule("index_add", traits=Trait.ADD_AT, short=added_at, tags=_INDEXED.tags, indices=_INDEX)
+@rule("index_add", traits=Trait.ADD_AT, short=added_at, reverse=put_at, tags=_INDEXED.tags, indices=_INDEX)
 def _index_add(func: Function, x: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) -> Any:
     more = {} if type(alpha) is int and alpha == 1 else {"alpha": alpha}
     return _INDEXED(func, (x, dim, _with_axis(index, index), _with_axis(source, index)), more)
@@ -337,14 +338,6 @@ def _index_add(func: Function, x: Any, dim: int, index: Any, source: Any, *, alp
 def _with_axis(t: Any, index: Any) -> Any:
     """What has no axes, with one, if the index has none: torch.vmap takes that for a number."""
     return t if index.ndim or t.ndim else t.reshape(1)
-
-
-@rule("tensor_split", traits=Trait.MOVE, indices=(1, "tensor_indices_or_sections", "indices_or_sections"))
-def _tensor_split(func: Function, x: Any, sections: Any = None, dim: int = 0, *, indices: Any = None) -> Any:
-    """Into so many pieces, or before these places: numbers, or a tensor of them."""
-    cut = sections if indices is None else indices
-    cut = cut.tolist() if isinstance(cut, torch.Tensor) else cut
-    return law.TaggedRule.of("Linear")(func, (x, cut, dim), {})
 
 
 def _as_strided_scatter(input: Any, src: Any, size: Any, stride: Any, storage_offset: int | None = None) -> Any:

@@ -4,13 +4,14 @@ derivative is a matrix of each row (`npdec._native`), with which gradients go ba
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
 
-from npdec._decomposed.axes import narrowed, row_by_row
+from npdec._decomposed.axes import again_and_again, row_by_row
 from npdec._decomposed.reverse_graph import with_vjp
 from npdec._decomposed.settings import current as settings
 from npdec._decomposed.tensor import DecomposedTensor
@@ -20,7 +21,7 @@ from npdec._law.quadrature_nodes import gauss_legendre
 from npdec._law.reverse_forms import on_graph_with
 from npdec._native import calls
 
-__all__ = ["in_reverse", "log_sum", "mean_of_rows", "nodes_of"]
+__all__ = ["in_reverse", "log_sum", "mean_of_rows", "nodes_of", "rules_of", "table_of"]
 
 Function = Callable[..., Any]
 _LENGTH, _NODES = 64, 32  # numbers of a row of which a matrix is made (npdec/_native/soft.c), and nodes
@@ -35,9 +36,9 @@ def mean_of_rows(value: torch.Tensor, residual: torch.Tensor, digits_of: Callabl
     found = nodes_of(value, residual, digits_of)
     if found is None:
         return None
-    value, row, rule = found
+    value, row, _ = found
     means = torch.empty_like(value)
-    return means if calls.soft_back(value, row, None, rule, means) else None
+    return means if calls.soft_back(value, row, None, table_of(value, digits_of), means) else None
 
 
 def nodes_of(value: torch.Tensor, residual: torch.Tensor, digits_of: Callable[[float], float]) -> Any:
@@ -47,7 +48,7 @@ def nodes_of(value: torch.Tensor, residual: torch.Tensor, digits_of: Callable[[f
         return None
     if value.numel() > _ALONE and torch.get_num_threads() > 1:
         return None
-    value, row = value.contiguous(), narrowed(residual, value.ndim - 1).contiguous()
+    value, row = value.contiguous(), again_and_again(residual, value.ndim - 1)
     longest = calls.soft_length(value, row)
     if longest is None or (longest > _LONG and value.dtype is torch.float32):
         return None
@@ -62,6 +63,23 @@ def _nodes(longest: float, dtype: torch.dtype, digits_of: Callable[[float], floa
     digits = digits_of(tolerance(dtype))
     needed = max(2, math.ceil(digits / math.asinh(2 * math.pi / longest))) if longest else 2
     return needed if needed <= _NODES else 0
+
+
+@functools.cache
+def rules_of(digits: float, dtype: torch.dtype) -> tuple[torch.Tensor, torch.Tensor]:
+    """Nodes and weights by their number, (number, 2, nodes), and the ranges of rows up to which so many serve."""
+    limits = [0.0, 0.0, *[2 * math.pi / math.sinh(digits / nodes) for nodes in range(2, _NODES + 1)]]
+    if dtype is torch.float32:
+        limits = [min(limit, _LONG) for limit in limits]
+    made = torch.zeros((_NODES + 1, 2, _NODES), dtype=torch.float64, device="cpu")
+    for nodes in range(2, _NODES + 1):
+        made[nodes, :, :nodes] = torch.tensor(gauss_legendre(nodes), dtype=torch.float64, device="cpu").t()
+    return made, torch.tensor(limits, dtype=torch.float64, device="cpu")
+
+
+def table_of(value: torch.Tensor, digits_of: Callable[[float], float]) -> tuple[torch.Tensor, torch.Tensor]:
+    """The same for rows of a dtype: each has as many nodes as its own path needs."""
+    return rules_of(digits_of(tolerance(value.dtype)), value.dtype)
 
 
 def in_reverse(
@@ -88,7 +106,7 @@ def in_reverse(
     given = on_graph_of(x) if last else on_graph_of(x).movedim(dim, -1)
     if log:
         means = torch.empty_like(value)
-        if not calls.soft_back(value, row, None, rule, means):
+        if not calls.soft_back(value, row, None, table_of(value, digits_of), means):
             return NotImplemented
         carrier = given - (given * means).sum(-1, keepdim=True)
     elif n <= _LENGTH and value.numel() * n <= _SIZE:
@@ -97,7 +115,7 @@ def in_reverse(
             return NotImplemented
         carrier = torch.matmul(means, given.unsqueeze(-1)).squeeze(-1)
     else:
-        back = _Back(rule)
+        back = _Back(rule, table_of(value, digits_of))
         seen = made if last else made.movedim(dim, -1)
         carrier = with_vjp(torch.empty_like(seen), given, back, (value, row))
     if not last:
@@ -109,13 +127,13 @@ def in_reverse(
 class _Back:
     """What takes gradients of softmax back: its mean derivative is a symmetric matrix of each row."""
 
-    def __init__(self, rule: Sequence[tuple[float, float]]) -> None:
-        self.rule = rule
+    def __init__(self, rule: Sequence[tuple[float, float]], table: tuple[torch.Tensor, torch.Tensor]) -> None:
+        self.rule, self.table = rule, table
 
     def __call__(self, grad: torch.Tensor, value: torch.Tensor, row: torch.Tensor) -> torch.Tensor:
         grad = grad.contiguous()
         made = torch.empty_like(grad)
-        if calls.soft_back(value, row, grad, self.rule, made):
+        if calls.soft_back(value, row, grad, self.table, made):
             return made
         total = torch.zeros_like(grad)  # where somebody looks on
         step = torch.where(value == row, 0, value - row)
