@@ -20,8 +20,8 @@ from npdec._law.ordinary_slopes import ordinary_slope
 from npdec._law.secant import derivative, quick_slope
 
 __all__ = [
-    "FEW", "averaged", "convolution", "derived", "finished", "is_ordinary", "layer", "made_of", "of_one", "on_graph",
-    "on_graph_of", "pointwise",
+    "ANY", "FEW", "REAL", "averaged", "convolution", "derived", "finished", "is_ordinary", "layer", "made_of", "of_one",
+    "on_graph", "on_graph_of", "pointwise",
 ]  # fmt: skip
 
 Function = Callable[..., Any]
@@ -31,15 +31,19 @@ _OF_WINDOWS = frozenset({*_OPTIONS, bool, type(None)})
 FEW = 2**18  # elements, up to which torch has computed a product before Python has made a node for one that is not
 
 
-def is_ordinary(x: Any) -> bool:
-    """Whether a tensor is one in reverse mode, of real numbers in single or double precision, while graphs are made of
-    what is computed and nothing looks closely."""
+REAL = (torch.float64, torch.float32)
+ANY = (*REAL, torch.complex128, torch.complex64)
+
+
+def is_ordinary(x: Any, dtypes: tuple[torch.dtype, ...] = REAL) -> bool:
+    """Whether a tensor is one in reverse mode, of real numbers in single or double precision (or of other `dtypes`),
+    while graphs are made of what is computed and nothing looks closely."""
     if type(x) is not DecomposedTensor or not x.reverse or x.kept is not None:
         return False
     value = x.value
     return (
         type(value) is torch.Tensor
-        and value.dtype in (torch.float64, torch.float32)
+        and value.dtype in dtypes
         and not (value.is_meta or value.requires_grad or x.residual.requires_grad)
         and ("on_graph" in (known := vars(x)) or known["components"].dtype is value.dtype)
         and torch.is_grad_enabled()

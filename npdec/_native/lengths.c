@@ -144,3 +144,72 @@ mean_inverses(PyObject *module, PyObject *const *args, Py_ssize_t count)
     }
     Py_RETURN_TRUE;
 }
+
+/* The mean direction of a pair along the path from r by d; 0 where squares leave the range. */
+static inline int
+pair_direction(double r0, double r1, double d0, double d1, double *to)
+{
+    double rr = r0 * r0 + r1 * r1, dd = d0 * d0 + d1 * d1, rd = r0 * d0 + r1 * d1;
+    if (!(rr + dd < FAR) || (rr + dd < 1 / FAR && rr + dd > 0))
+        return 0;
+    if (rr == 0) { /* from the origin on, the direction stays */
+        double length = sqrt(dd);
+        to[0] = dd > 0 ? d0 / length : 0;
+        to[1] = dd > 0 ? d1 / length : 0;
+        return 1;
+    }
+    double low[2] = {r0, r1}, moved[2] = {d0, d1}, means[2];
+    if (dd <= SHORT * rr) {
+        of_short(rr, rd, dd, means);
+    }
+    else {
+        double length = sqrt(dd), across = (r0 * d1 - r1 * d0) / length; /* the distance of the line, with a sign */
+        moved[0] /= length;
+        moved[1] /= length;
+        low[0] = across * moved[1];
+        low[1] = -across * moved[0];
+        double foot = rd / length, last = foot + length, q0 = across * across;
+        double s0 = sqrt(q0 + foot * foot), s1 = sqrt(q0 + last * last);
+        double outer0 = s0 + fabs(foot), outer1 = s1 + fabs(last);
+        double gap = foot > 0 ? outer0 : outer0 > 0 ? q0 / outer0 : 0;
+        gap += last < 0 ? outer1 : outer1 > 0 ? q0 / outer1 : 0;
+        means[0] = q0 > 0 && gap > 0 ? log((s0 + s1 + length) / gap) / length : 0;
+        means[1] = (s1 - s0) / length;
+    }
+    to[0] = low[0] * means[0] + moved[0] * means[1];
+    to[1] = low[1] * means[0] + moved[1] * means[1];
+    return 1;
+}
+
+#define PAIRS(number)                                                                                                  \
+    static int pairs_##number(const number *x, const number *r, number *to, Py_ssize_t size, Py_ssize_t row)           \
+    {                                                                                                                  \
+        for (Py_ssize_t i = 0, k = 0; i < size; i += 2, k = k + 2 == row ? 0 : k + 2) {                                \
+            double made[2], r0 = r[k], r1 = r[k + 1];                                                                  \
+            if (!pair_direction(r0, r1, x[i] - r0, x[i + 1] - r1, made))                                               \
+                return 0;                                                                                              \
+            to[i] = (number)made[0];                                                                                   \
+            to[i + 1] = (number)made[1];                                                                               \
+        }                                                                                                              \
+        return 1;                                                                                                      \
+    }
+PAIRS(float)
+PAIRS(double)
+
+/* pair_directions(x, r, to), of tensors (*, 2), of which r may be a row: the mean gradients of lengths of pairs; whether
+ * it is done. */
+PyObject *
+pair_directions(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    Array all[3];
+    int is_done = count == 3 && !is_seen_by_torch();
+    for (int i = 0; is_done && i < 3; i++)
+        is_done = plain_array(args[i], &all[i]) && all[i].bits == all[0].bits && period_of(&all[i]) == size_of(&all[i]);
+    if (!is_done)
+        return left_to_python(), PyBool_FromLong(0);
+    Py_ssize_t size = size_of(&all[0]), row = size_of(&all[1]);
+    if (row < 2 || row % 2 || size % row || size_of(&all[2]) != size)
+        Py_RETURN_FALSE;
+    void *x = all[0].elements, *r = all[1].elements, *to = all[2].elements;
+    return PyBool_FromLong(all[0].bits == 32 ? pairs_float(x, r, to, size, row) : pairs_double(x, r, to, size, row));
+}
