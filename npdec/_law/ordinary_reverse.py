@@ -13,11 +13,14 @@ import torch
 
 from npdec._decomposed.aliasing import link
 from npdec._decomposed.axes import narrowed, row_by_row
+from npdec._decomposed.registry import Trait
 from npdec._decomposed.reverse_graph import stand_in, uses_vjp, with_vjp
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._law import secant_at_once
+from npdec._law.of_few import POLYNOMIALS
 from npdec._law.ordinary_slopes import ordinary_slope
 from npdec._law.secant import derivative, quick_slope
+from npdec._native import calls
 
 __all__ = [
     "ANY", "FEW", "REAL", "averaged", "convolution", "derived", "finished", "is_ordinary", "layer", "made_of", "of_one",
@@ -187,7 +190,8 @@ def finished(
 
 def pointwise(x: DecomposedTensor, slope: Function | None, traits: int, f: Function, *more: Any) -> Any:
     """By the secant slope (`ordinary_slope`, whose arguments these are)."""
-    found = ordinary_slope(slope, traits, f, x.value, x.residual, *more)
+    found = _power(x, f, *more[1:]) if traits & Trait.POWER else None
+    found = ordinary_slope(slope, traits, f, x.value, x.residual, *more) if found is None else found
     if found is None:
         return NotImplemented
     fx, fr, multiplier, difference = found
@@ -198,3 +202,19 @@ def pointwise(x: DecomposedTensor, slope: Function | None, traits: int, f: Funct
     carrier = torch.mul(on_graph_of(x), multiplier)
     carrier.data = fx
     return on_graph(fx, fr, carrier, x)
+
+
+def _power(x: DecomposedTensor, f: Function, exponent: Any = None, others: Sequence[Any] = ()) -> Any:
+    """A power of numbers, as `ordinary_slope` gives it, by one pass over memory; None of others."""
+    if calls is None or others or type(exponent) not in (int, float) or exponent in POLYNOMIALS:
+        return None
+    value, row = x.value, narrowed(x.residual, x.value.ndim).contiguous()
+    if not value.is_cpu or not value.is_contiguous():
+        return None
+    fx, fr = f(value), f(row)
+    if fx.dtype is not value.dtype:
+        return None
+    multiplier = torch.empty_like(value)
+    if not calls.power_slopes(exponent, value, row, fx, fr, multiplier):
+        return None
+    return fx, fr.expand(fx.shape), multiplier, None

@@ -12,7 +12,7 @@ import torch
 from npdec._decomposed.axes import narrowed
 from npdec._decomposed.registry import close_of
 from npdec._decomposed.size_limits import HANDFUL
-from npdec._decomposed.size_warnings import warn_infinite
+from npdec._decomposed.size_warnings import has_finite_sum, warn_infinite
 from npdec._impl.slopes_impl import power
 from npdec._law.close_of_few import CLOSE, power_between
 from npdec._law.of_few import CLOSED, POLYNOMIALS, RANGE, listed, power_of_few, slope_of_number, slopes_of_few
@@ -77,7 +77,7 @@ def ordinary_slope(
     if raises and exponent in POLYNOMIALS:
         on_host = handful and fx.is_cpu
         polynomial = power_of_few(exponent, x, r) if on_host else power(exponent, x, r)
-        if polynomial is not None and (on_host or bool(torch.isfinite(polynomial).all())):
+        if polynomial is not None and (on_host or has_finite_sum(polynomial) or bool(torch.isfinite(polynomial).all())):
             return fx, fr, polynomial, None
     if handful and (exponent is None or raises) and (closed is None or others or closed in CLOSED):
         close: Any = partial(power_between, exponent) if raises else None if others else CLOSE.get(close_of(function))

@@ -217,6 +217,8 @@ static PyMethodDef methods[] = {
      "mean_inverses(rr, rd, dd, to, weighted), of tensors: whether it is done."},
     {"pair_directions", (PyCFunction)(void (*)(void))pair_directions, METH_FASTCALL,
      "pair_directions(x, r, to), of tensors: whether it is done."},
+    {"power_slopes", (PyCFunction)(void (*)(void))power_slopes, METH_FASTCALL,
+     "power_slopes(exponent, x, r, f(x), f(r), to), of tensors: whether it is done."},
     {"normal_rows", (PyCFunction)(void (*)(void))normal_rows, METH_FASTCALL,
      "normal_rows(x, r, numbers, m, floor, centred, deepest, flat), of tensors: whether it is done."},
     {"normal_back", (PyCFunction)(void (*)(void))normal_back, METH_FASTCALL,

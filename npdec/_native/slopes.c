@@ -96,7 +96,7 @@ SECANTS(float, int32_t, 1.17549435e-38f)
 SECANTS(double, int64_t, 2.2250738585072014e-308)
 
 /* Whether r has the last axes of x, and those before them are of length one. */
-static int
+int
 is_row_of(const Array *r, const Array *x)
 {
     int axis = r->rank - 1, skipped = x->rank - r->rank;

@@ -48,4 +48,8 @@ plain_array(PyObject *tensor, Array *array)
         && (uintptr_t)array->elements % (array->bits / 8) == 0 && !is_true_by(tensor, words.is_neg);
 }
 
+int is_row_of(const Array *r, const Array *x); /* slopes.c: whether r has the last axes of x, and no others */
+/* powers.c: whether the slopes of u^p were put, of which those at the residual may be one row, and are finite. */
+int are_power_slopes(double p, const Array *x, const Array *r, const Array *fx, const Array *fr, const Array *to);
+
 #endif

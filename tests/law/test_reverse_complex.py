@@ -3,7 +3,6 @@ each call's completeness; and how contributions are added up."""
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -11,13 +10,9 @@ import pytest
 import torch
 
 import npdec as np
-import tiers
+from reverse_cases import drawn, from_everywhere
 
 pytestmark = pytest.mark.quick
-
-
-def drawn(*shape: int, seed: int = 0) -> torch.Tensor:
-    return torch.randn(shape, generator=torch.Generator().manual_seed(seed + len(shape)), dtype=torch.float64)
 
 
 X = drawn(3, 4, 6, seed=7)
@@ -87,37 +82,11 @@ WAYS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-def _total(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """A number that each element of the result comes into."""
-
-    def program(x: Any) -> Any:
-        made = function(x)
-        made = made._t if isinstance(made, np.ndarray) else made
-        weights = torch.linspace(0.5, 1.5, made.numel(), dtype=made.dtype).reshape(made.shape)
-        return (made * weights).sum()
-
-    return program
-
-
-def _is_close(found: Any, wanted: Any) -> None:
-    size = float(wanted.attribution.abs().max()) + abs(float(wanted.value)) + 1e-9
-    assert float((found.attribution - wanted.attribution).abs().max()) <= 1e-9 * size
-    assert abs(float(found.error)) <= 1e-9 * size
-    assert abs(float(found.residual - wanted.residual)) <= 1e-9 * size
-
-
 @pytest.mark.parametrize("name", WAYS)
 def test_functions_of_complex_numbers(name: str):
-    program, start = _total(WAYS[name]), drawn(3, 4, 6, seed=11)
+    start = drawn(3, 4, 6, seed=11)
     start[2] = X[2]  # ends that are equal
-    for baseline in tiers.turns((0.0, start[0, 0], start), list(WAYS).index(name), 3):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", np.exceptions.DecompositionWarning)
-            found = np.attribute(program, X, baseline=baseline)
-            _is_close(found, np.attribute(program, X, baseline=baseline, mode="forward"))
-            with np.check_completeness():
-                _is_close(found, np.attribute(program, X, baseline=baseline))
-        assert torch.equal(found.value, program(X))
+    from_everywhere(WAYS[name], X, start, list(WAYS).index(name))
 
 
 def test_single_precision_and_long_paths():
