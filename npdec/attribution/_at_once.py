@@ -102,7 +102,7 @@ def _shares(target: torch.Tensor, leaf: torch.Tensor, change: torch.Tensor) -> t
         return None, None
     if calls is not None and (slope.numel() <= _LITTLE or torch.get_num_threads() == 1):
         # Memory that nobody else has takes the products.
-        alone = _uses(slope) == 1 and sys.getrefcount(slope) == 2 and slope._base is None
+        alone = slope.is_contiguous() and _uses(slope) == 1 and sys.getrefcount(slope) == 2 and slope._base is None
         made = slope if alone and _of_storage(slope.untyped_storage()._cdata) == 2 else torch.empty_like(change)
         sums = calls.shares(slope, change, made)
         if sums is not None:
