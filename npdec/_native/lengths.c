@@ -109,6 +109,27 @@ mean_directions(PyObject *module, PyObject *const *args, Py_ssize_t count)
     return count == 5 ? put_by_rows(args, args[4], direction_32, direction_64, how) : PyBool_FromLong(0);
 }
 
+/* ∫ 1/s and ∫ t/s of one path by |r|², r·d and |d|²; 0 where it comes near the origin, or squares leave the range. */
+static inline int
+inverses_of(double rr, double rd, double dd, double *to)
+{
+    if (!(rr + dd < FAR) || !(rr + dd > 1 / FAR))
+        return 0;
+    if (dd <= SHORT * rr) {
+        of_short(rr, rd, dd, to);
+        return 1;
+    }
+    double length = sqrt(dd), foot = rd / length, last = foot + length, q0 = rr - foot * foot;
+    double s0 = sqrt(rr), s1 = sqrt(rr + 2 * rd + dd);
+    if (!(q0 > CLEAR * (rr + dd)))
+        return 0;
+    double outer0 = s0 + fabs(foot), outer1 = s1 + fabs(last);
+    double gap = (foot > 0 ? outer0 : q0 / outer0) + (last < 0 ? outer1 : q0 / outer1);
+    to[0] = log((s0 + s1 + length) / gap) / length;
+    to[1] = ((s1 - s0) / length - foot * to[0]) / length;
+    return 1;
+}
+
 /* mean_inverses(rr, rd, dd, to, weighted), tensors of doubles of one shape: of |r|², r·d and |d|² puts ∫ 1/s and ∫ t/s, and
  * says whether that was done; it is not where a path comes near the origin. */
 PyObject *
@@ -121,28 +142,74 @@ mean_inverses(PyObject *module, PyObject *const *args, Py_ssize_t count)
             && period_of(&all[i]) == size_of(&all[0]);
     if (!is_done)
         return left_to_python(), PyBool_FromLong(0);
-    double *rr = all[0].elements, *rd = all[1].elements, *dd = all[2].elements;
+    double *rr = all[0].elements, *rd = all[1].elements, *dd = all[2].elements, made[2];
     double *to = all[3].elements, *weighted = all[4].elements;
     for (Py_ssize_t i = 0, size = size_of(&all[0]); i < size; i++) {
-        if (!(rr[i] + dd[i] < FAR) || !(rr[i] + dd[i] > 1 / FAR))
+        if (!inverses_of(rr[i], rd[i], dd[i], made))
             Py_RETURN_FALSE;
-        if (dd[i] <= SHORT * rr[i]) {
-            double near[2];
-            of_short(rr[i], rd[i], dd[i], near);
-            to[i] = near[0];
-            weighted[i] = near[1];
-            continue;
-        }
-        double length = sqrt(dd[i]), foot = rd[i] / length, last = foot + length, q0 = rr[i] - foot * foot;
-        double s0 = sqrt(rr[i]), s1 = sqrt(rr[i] + 2 * rd[i] + dd[i]);
-        if (!(q0 > CLEAR * (rr[i] + dd[i])))
-            Py_RETURN_FALSE;
-        double outer0 = s0 + fabs(foot), outer1 = s1 + fabs(last);
-        double gap = (foot > 0 ? outer0 : q0 / outer0) + (last < 0 ? outer1 : q0 / outer1);
-        to[i] = log((s0 + s1 + length) / gap) / length;
-        weighted[i] = ((s1 - s0) / length - foot * to[i]) / length;
+        to[i] = made[0];
+        weighted[i] = made[1];
     }
     Py_RETURN_TRUE;
+}
+
+#define SQUARES(number)                                                                                                \
+    BY_ANY_PROCESSOR static double square_##number(const number *restrict row, Py_ssize_t n)                           \
+    {                                                                                                                  \
+        double sums[LANES] = {0}, sum;                                                                                 \
+        Py_ssize_t i = 0;                                                                                              \
+        for (; i + LANES <= n; i += LANES)                                                                             \
+            for (int j = 0; j < LANES; j++)                                                                            \
+                sums[j] += (double)row[i + j] * row[i + j];                                                            \
+        for (int j = 0; i < n; i++, j++)                                                                               \
+            sums[j] += (double)row[i] * row[i];                                                                        \
+        ADD_UP(sum, sums);                                                                                             \
+        return sum;                                                                                                    \
+    }
+SQUARES(float)
+SQUARES(double)
+
+static double
+square_of(const Array *at, Py_ssize_t row, Py_ssize_t n)
+{
+    return at->bits == 32 ? square_float((float *)at->elements + row * n, n)
+                          : square_double((double *)at->elements + row * n, n);
+}
+
+/* inverses_beside(d, r, r·d, to, weighted), of tensors: the same of each of N paths d, shape (N, K), from each of M starts
+ * r, (M, K), between which r·d and what is put have shape (N, M). */
+PyObject *
+inverses_beside(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    Array all[5];
+    int is_done = count == 5 && !is_seen_by_torch();
+    for (int i = 0; is_done && i < 5; i++)
+        is_done = plain_array(args[i], &all[i]) && all[i].bits == all[0].bits && all[i].rank == 2
+            && period_of(&all[i]) == size_of(&all[i]);
+    Py_ssize_t rows = is_done ? all[0].shape[0] : 0, n = is_done ? all[0].shape[1] : 0, m = is_done ? all[1].shape[0] : 0;
+    is_done = is_done && all[1].shape[1] == n && n > 0 && m > 0;
+    for (int i = 2; is_done && i < 5; i++)
+        is_done = all[i].shape[0] == rows && all[i].shape[1] == m;
+    if (!is_done)
+        return left_to_python(), PyBool_FromLong(0);
+    double *starts = PyMem_Malloc(m * sizeof *starts), made[2];
+    if (starts == NULL)
+        return PyErr_NoMemory();
+    for (Py_ssize_t k = 0; k < m; k++)
+        starts[k] = square_of(&all[1], k, n);
+    for (Py_ssize_t i = 0; is_done && i < rows; i++) {
+        double dd = square_of(&all[0], i, n);
+        for (Py_ssize_t k = i * m; is_done && k < i * m + m; k++) {
+            is_done = inverses_of(starts[k - i * m], number_in(&all[2], k), dd, made);
+            for (int part = 0; is_done && part < 2; part++)
+                if (all[3].bits == 32)
+                    ((float *)all[3 + part].elements)[k] = (float)made[part];
+                else
+                    ((double *)all[3 + part].elements)[k] = made[part];
+        }
+    }
+    PyMem_Free(starts);
+    return PyBool_FromLong(is_done);
 }
 
 /* The mean direction of a pair along the path from r by d; 0 where squares leave the range. */

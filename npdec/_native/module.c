@@ -221,6 +221,8 @@ static PyMethodDef methods[] = {
      "power_slopes(exponent, x, r, f(x), f(r), to), of tensors: whether it is done."},
     {"products_back", (PyCFunction)(void (*)(void))products_back, METH_FASTCALL,
      "products_back(x, r, rules, gradients or None, to), of tensors: whether it is done."},
+    {"inverses_beside", (PyCFunction)(void (*)(void))inverses_beside, METH_FASTCALL,
+     "inverses_beside(d, r, r·d, to, weighted), of tensors: whether it is done."},
     {"normal_rows", (PyCFunction)(void (*)(void))normal_rows, METH_FASTCALL,
      "normal_rows(x, r, numbers, m, floor, centred, deepest, flat), of tensors: whether it is done."},
     {"normal_back", (PyCFunction)(void (*)(void))normal_back, METH_FASTCALL,

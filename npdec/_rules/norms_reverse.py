@@ -12,8 +12,9 @@ import torch.nn.functional as F
 
 from npdec._decomposed.axes import narrowed, row_by_row
 from npdec._decomposed.broadcast_residuals import materialised_residual
+from npdec._decomposed.reverse_graph import with_vjp
 from npdec._decomposed.tensor import DecomposedTensor
-from npdec._law.ordinary_reverse import derived, is_ordinary, on_graph_of
+from npdec._law.ordinary_reverse import derived, is_ordinary, on_graph, on_graph_of
 from npdec._law.reverse_forms import on_graph_with, single
 from npdec._law.reverse_rows import axes_or_all, gradient_along, summed
 from npdec._native import calls
@@ -118,24 +119,52 @@ def distances(func: Function, args: Sequence[Any], options: Options = None) -> A
     value = call(x.value)
     if not value.numel() or not value.is_cpu:
         return NotImplemented
-    row, others = narrowed(x.residual, 1), y.double().mT
-    low, step = row.double(), (x.value - row).double()
-    count = len(y)
+    row, step = narrowed(x.residual, 1), x.value - x.residual
+    found = _mean_inverses(row, step, y)
+    if found is None:
+        return NotImplemented
+    inverse, weighted = found
+    if call.place:
+        value, residual = value.contiguous(), call(materialised_residual(x))
+        inverse, weighted = inverse.mT, weighted.mT
+    else:
+        residual = row_by_row(call.__call__, x.residual, 1)
+    back = _BetweenRows(call.place)
+    carrier = with_vjp(value, on_graph_of(x), back, (y, row, step, inverse, weighted))
+    return on_graph(carrier.detach(), residual, carrier, x)
+
+
+def _mean_inverses(row: torch.Tensor, step: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor] | None:
+    """The means of 1 / s and of t / s for the distances s from rows that move by a step to constant ones."""
+    if len(row) == 1:  # of one row the differences themselves keep the digits
+        apart = row - y
+        across = step @ apart.mT
+        inverse, weighted = torch.empty_like(across), torch.empty_like(across)
+        return (inverse, weighted) if calls.inverses_beside(step, apart, across, inverse, weighted) else None
+    low, others = row.double(), y.double().mT
     between = low.square().sum(-1, keepdim=True) - 2 * (low @ others) + others.square().sum(0)
-    if len(row) == 1:  # of one row the differences themselves keep more digits
-        between = (low.mT - others).square_().sum(0, keepdim=True)
-    across = (step * low).sum(-1, keepdim=True) - step @ others
-    sums = [t.expand(len(step), count).contiguous() for t in (between, across, step.square().sum(-1, keepdim=True))]
+    across = (step * low).sum(-1, keepdim=True) - step.double() @ others
+    size = step.double().square().sum(-1, keepdim=True)
+    sums = [t.expand(len(step), len(y)).contiguous() for t in (between, across, size)]
     inverse, weighted = torch.empty_like(sums[0]), torch.empty_like(sums[0])
     if not calls.mean_inverses(*sums, inverse, weighted):
-        return NotImplemented
-    inverse, weighted = inverse.to(value.dtype), weighted.to(value.dtype)
-    given = on_graph_of(x)
-    first = (given * row).sum(-1, keepdim=True) - torch.matmul(given, y.mT)
-    carrier = first * inverse + (given * (x.value - row)).sum(-1, keepdim=True) * weighted
-    if call.place:
-        return on_graph_with(x, value, call(materialised_residual(x)), carrier.mT.clone())
-    return on_graph_with(x, value, row_by_row(call.__call__, x.residual, 1), carrier)
+        return None
+    return inverse.to(step.dtype), weighted.to(step.dtype)
+
+
+class _BetweenRows:
+    """What takes gradients of distances back to the rows, which are the first argument or the second one."""
+
+    def __init__(self, place: int) -> None:
+        self.place = place
+
+    def __call__(self, grad: torch.Tensor, y: torch.Tensor, row: torch.Tensor, *held: torch.Tensor) -> torch.Tensor:
+        step, inverse, weighted = held
+        by_row, by_step = grad * inverse, grad * weighted
+        if self.place:
+            by_row, by_step = by_row.mT, by_step.mT
+        made = torch.addmm(by_row.sum(-1, keepdim=True) * row, by_row, y, alpha=-1)
+        return made.addcmul_(step, by_step.sum(-1, keepdim=True))
 
 
 def unit(func: Function, args: Sequence[Any], options: Options = None) -> Any:
