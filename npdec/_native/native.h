@@ -306,6 +306,7 @@ PyObject *references(PyObject *module, PyObject *sample);
 extern PyType_Spec elements_spec;
 
 /* totals.c */
+double largest_in_a_row(const void *from, Py_ssize_t count, int bits); /* a magnitude; infinite or NaN if one is */
 PyObject *sums(PyObject *module, PyObject *tensor);
 PyObject *shares(PyObject *module, PyObject *const *args, Py_ssize_t count);
 

@@ -165,7 +165,12 @@ typedef struct {
 static void
 look_at_row(const Array *at, Py_ssize_t place, Py_ssize_t length, Py_ssize_t stride, Looked *looked)
 {
-    if (at->bits == 32)
+    if (stride == 1) {
+        double most = largest_in_a_row((char *)at->elements + place * (at->bits / 8), length, at->bits);
+        looked->total += 0 * most;
+        looked->most = fmax(looked->most, most);
+    }
+    else if (at->bits == 32)
         LOOK(float);
     else
         LOOK(double);
@@ -303,15 +308,22 @@ middle_of(const Reversed *x)
     return made;
 }
 
-/* a b, each on the graph times the other's midpoint. */
+/* a b, each on the graph times the other's midpoint; `is_each`: element by element. */
 static PyObject *
-by_middles(PyObject *func, Pair *pair, int axes)
+by_middles(PyObject *func, Pair *pair, int axes, int is_each)
 {
     const Reversed *a = &pair->a.x, *b = &pair->b.x;
-    PyObject *at_a = middle_of(a), *at_b = at_a == NULL ? NULL : middle_of(b), *carrier = NULL, *value = NULL;
-    PyObject *first = at_b == NULL ? NULL : of_two(func, a->on_graph, at_b);
-    PyObject *second = first == NULL ? NULL : of_two(func, at_a, b->on_graph);
-    if (second != NULL)
+    int is_square = a->of == b->of && is_each; /* which is the middle twice, times one of the two */
+    PyObject *at_a = middle_of(a), *at_b = NULL, *first = NULL, *second = NULL, *carrier = NULL, *value = NULL;
+    if (at_a != NULL)
+        at_b = is_square ? PyNumber_Add(at_a, at_a) : middle_of(b);
+    if (at_b != NULL)
+        first = of_two(func, a->on_graph, at_b);
+    if (first != NULL && !is_square)
+        second = of_two(func, at_a, b->on_graph);
+    if (first != NULL && is_square)
+        carrier = Py_NewRef(first);
+    else if (second != NULL)
         carrier = PyNumber_Add(first, second);
     if (carrier != NULL)
         value = of_two(func, a->value, b->value);
@@ -405,7 +417,7 @@ reversed_scaled(PyObject *func, PyObject *const *args, Py_ssize_t count, int is_
         const Array *a = &pair.a.x.value_at, *b = &pair.b.x.value_at;
         if (!is_divided && elements_in(a) <= FEW && elements_in(b) <= FEW
             && (are_alike(a, b) || elements_in(a) * elements_in(b) <= LARGEST))
-            made = by_middles(func, &pair, a->rank > b->rank ? a->rank : b->rank);
+            made = by_middles(func, &pair, a->rank > b->rank ? a->rank : b->rank, 1);
         else if (is_divided && elements_in(a) <= LARGEST && elements_in(b) <= LARGEST)
             made = by_inverses(func, &pair);
     }
@@ -438,7 +450,7 @@ reversed_matmul(PyObject *func, PyObject *const *args, Py_ssize_t count)
         for (int axis = 0; can_be && axis < a->rank - 2; axis++)
             can_be = a->shape[axis] == b->shape[axis];
         if (can_be && elements_in(a) * b->shape[b->rank - 1] <= LARGEST)
-            made = by_middles(func, &pair, a->rank - 2);
+            made = by_middles(func, &pair, a->rank - 2, 0);
     }
     let_pair_go(&pair);
     return made == NULL ? left_to_python() : made;

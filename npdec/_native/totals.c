@@ -3,6 +3,7 @@
 #include "tensors.h"
 
 #include <math.h>
+#include <string.h>
 
 #define ALONGSIDE 8 /* sums that are added up side by side */
 #define SUMS(number)                                                                                                   \
@@ -44,6 +45,32 @@
 #define BLOCK 4096
 SUMS(float)
 SUMS(double)
+
+/* Bits of numbers without a sign are ordered as they are; those of infinity and NaN come last. */
+#define LARGEST(number, bits)                                                                                          \
+    BY_PROCESSOR static number largest_##number(const number *from, Py_ssize_t count)                                  \
+    {                                                                                                                  \
+        const bits all = ~((bits)1 << (8 * sizeof(bits) - 1));                                                         \
+        bits most = 0, its[PIECE];                                                                                     \
+        number made;                                                                                                   \
+        for (Py_ssize_t i = 0; i < count; i += PIECE) {                                                                \
+            Py_ssize_t some = count - i < PIECE ? count - i : PIECE;                                                   \
+            memcpy(its, from + i, some * sizeof(bits));                                                                \
+            for (Py_ssize_t j = 0; j < some; j++)                                                                      \
+                most = (its[j] & all) > most ? its[j] & all : most;                                                    \
+        }                                                                                                              \
+        memcpy(&made, &most, sizeof(made));                                                                            \
+        return made;                                                                                                   \
+    }
+#define PIECE 512
+LARGEST(float, int32)
+LARGEST(double, int64)
+
+double
+largest_in_a_row(const void *from, Py_ssize_t count, int bits)
+{
+    return bits == 32 ? largest_float(from, count) : largest_double(from, count);
+}
 
 static int
 is_whole(const Array *at)

@@ -14,7 +14,7 @@ from npdec._decomposed.registry import Trait
 from npdec._law import ordinary_joined, ordinary_linear, ordinary_places, ordinary_reverse
 from npdec._law.law import TaggedRule
 from npdec._law.ordinary_together import of_one_shape
-from npdec._law.reverse_complex import added, along_axes, seen, transform
+from npdec._law.reverse_complex import along_axes, seen, transform
 from npdec._law.reverse_forms import affine, all_but, also, before
 from npdec._rules.rule import rule
 
@@ -136,11 +136,11 @@ def joined(tensors: Linear, *args: Any, **kwargs: Any) -> Any: ...
 def together(*tensors: Linear, **kwargs: Any) -> Any: ...
 
 
-@rule("add", traits=Trait.ELEMENTWISE | Trait.ADD, reverse=added)
+@rule("add", traits=Trait.ELEMENTWISE | Trait.ADD)
 def add(input: Linear, other: Linear, *, alpha: Any = 1) -> Any: ...
 
 
-@rule("sub subtract", traits=Trait.ELEMENTWISE | Trait.SUBTRACT, reverse=added)
+@rule("sub subtract", traits=Trait.ELEMENTWISE | Trait.SUBTRACT)
 def sub(input: Linear, other: Linear, *, alpha: Any = 1) -> Any: ...
 
 

@@ -12,14 +12,14 @@ import torch.nn.functional as F
 from npdec._core.signatures import read_parameters
 from npdec._core.tags import Linear, Multilinear
 from npdec._decomposed.registry import Trait
-from npdec._law import ordinary_pairs, ordinary_products, ordinary_reverse, reverse_complex
+from npdec._law import ordinary_pairs, ordinary_products, ordinary_reverse
 from npdec._law.discrete import as_numbers
 from npdec._law.law import TaggedRule
 from npdec._law.reverse_einsum import einsum as einsum_in_reverse
 from npdec._rules.rule import rule
 
 
-@rule("mul multiply", traits=Trait.ELEMENTWISE | Trait.MULTIPLY, reverse=reverse_complex.product)
+@rule("mul multiply", traits=Trait.ELEMENTWISE | Trait.MULTIPLY)
 @rule("bmm dot", traits=Trait.MATMUL)
 @rule("kron", traits=Trait.HIDES_WRITES, short=ordinary_products.product)
 @rule("inner vdot outer ger", short=ordinary_products.product)
