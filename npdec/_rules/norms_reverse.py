@@ -15,7 +15,7 @@ from npdec._decomposed.broadcast_residuals import materialised_residual
 from npdec._decomposed.reverse_graph import with_vjp
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._law.ordinary_reverse import derived, is_ordinary, on_graph, on_graph_of
-from npdec._law.reverse_forms import on_graph_with, single
+from npdec._law.reverse_forms import Single, on_graph_with, single
 from npdec._law.reverse_rows import axes_or_all, gradient_along, summed
 from npdec._native import calls
 from npdec._rules.normalisation_at_once import Rows, back_through
@@ -24,17 +24,26 @@ __all__ = ["cosine", "distances", "length", "pairs", "spread", "unit"]
 
 Function = Callable[..., Any]
 Options = dict[str, Any] | None
+_LARGEST = 2**22  # differences that are made together
 
 
 def length(func: Function, args: Sequence[Any], options: Options = None) -> Any:
-    """torch.linalg.vector_norm of the order 2."""
+    """torch.linalg.vector_norm of the order 2, or 1: a sum of magnitudes."""
     named = {**dict(zip(("x", "ord", "dim", "keepdim"), args)), **(options or {})}
     x, order, keepdim = named.get("x"), named.get("ord", 2), named.get("keepdim", False)
     if type(x) is not DecomposedTensor or not is_ordinary(x) or not x.value.ndim or named.get("dtype") is not None:
         return NotImplemented
     axes = axes_or_all(named.get("dim"), x.value.ndim)
-    if axes is None or type(order) not in (int, float) or order != 2:
+    if axes is None or type(order) not in (int, float) or order not in (1, 2):
         return NotImplemented
+    if order == 1:
+
+        def call(t: torch.Tensor) -> torch.Tensor:
+            made: torch.Tensor = func(t, 1, named.get("dim"), keepdim)
+            return made
+
+        sums = torch.sum(torch.abs(x), list(axes), keepdim)
+        return _own(sums, call(x.value), row_by_row(call, x.residual, axes[0]))
     return _of_lengths(x, axes, keepdim, False, 1.0, lambda t: func(t, order, named.get("dim"), keepdim))
 
 
@@ -114,8 +123,10 @@ def distances(func: Function, args: Sequence[Any], options: Options = None) -> A
         return NotImplemented
     x, y = call.x, call.args[1 - call.place]
     power = call.args[2] if len(call.args) > 2 else call.options.get("p", 2.0)
-    if call.place > 1 or not x.value.ndim == y.ndim == 2 or y.dtype is not x.value.dtype or power != 2:
+    if call.place > 1 or not x.value.ndim == y.ndim == 2 or y.dtype is not x.value.dtype or power not in (1, 2):
         return NotImplemented
+    if power == 1:
+        return _sums_of_magnitudes(call, x, y)
     value = call(x.value)
     if not value.numel() or not value.is_cpu:
         return NotImplemented
@@ -132,6 +143,17 @@ def distances(func: Function, args: Sequence[Any], options: Options = None) -> A
     back = _BetweenRows(call.place)
     carrier = with_vjp(value, on_graph_of(x), back, (y, row, step, inverse, weighted))
     return on_graph(carrier.detach(), residual, carrier, x)
+
+
+def _sums_of_magnitudes(call: Single, x: DecomposedTensor, y: torch.Tensor) -> Any:
+    """The same of the order 1."""
+    if x.value.numel() * len(y) > _LARGEST:
+        return NotImplemented
+    apart: Any = x.unsqueeze(1 - call.place) - y.unsqueeze(call.place)
+    value = call(x.value)
+    if call.place:
+        return _own(torch.sum(torch.abs(apart), -1), value, call(materialised_residual(x)))
+    return _own(torch.sum(torch.abs(apart), -1), value, row_by_row(call.__call__, x.residual, 1))
 
 
 def _mean_inverses(row: torch.Tensor, step: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor] | None:

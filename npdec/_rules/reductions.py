@@ -300,8 +300,6 @@ def _logspace(start: Any, end: Any, steps: int, base: float = 10.0, **kwargs: An
 
 _INDEXED = law.TaggedRule.of("Linear", None, "Opaque", "Linear")
 _INDEX = (2, "index")
-
-
 _CHOSEN, _AFFINE, _OF_AXIS = Trait.MOVE | Trait.STRIDED, partial(affine, 0), of_axes(0, 1)
 
 
@@ -312,9 +310,10 @@ def _narrow(func: Function, x: Any, dim: int, start: Any, length: int) -> Any:
 
 
 _BY_INDEX: Any = {"tags": _INDEXED.tags, "indices": _INDEX}
+_SELECTED = partial(affine, lambda call: call.args[1] % max(call.x.value.ndim, 1))  # before the axis rows are apart
 
 
-@rule("index_select", traits=_CHOSEN, batch=_OF_AXIS, short=of_one(_OF_AXIS, _CHOSEN), reverse=_AFFINE, **_BY_INDEX)
+@rule("index_select", traits=_CHOSEN, batch=_OF_AXIS, short=of_one(_OF_AXIS, _CHOSEN), reverse=_SELECTED, **_BY_INDEX)
 def _index_select(func: Function, x: Any, dim: int, index: Any) -> Any:
     return _INDEXED(func, (x, dim, _with_axis(index, index)), {})
 
