@@ -13,14 +13,18 @@ import torch
 
 from npdec._decomposed.aliasing import link
 from npdec._decomposed.axes import narrowed, row_by_row
+from npdec._decomposed.registry import Trait
 from npdec._decomposed.reverse_graph import stand_in, uses_vjp, with_vjp
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._law import secant_at_once
+from npdec._law.of_few import POLYNOMIALS
 from npdec._law.ordinary_slopes import ordinary_slope
 from npdec._law.secant import derivative, quick_slope
+from npdec._native import calls
 
 __all__ = [
-    "FEW", "FEW_BESIDE", "averaged", "convolution", "derived", "finished", "is_ordinary", "layer", "made_of", "of_one",
+    "ANY", "FEW", "FEW_BESIDE", "REAL", "averaged", "convolution", "derived", "finished", "is_ordinary", "layer",
+    "made_of", "of_one",
     "on_graph", "on_graph_of", "pointwise",
 ]  # fmt: skip
 
@@ -32,15 +36,19 @@ FEW = 2**18  # elements, up to which torch has computed a product before Python 
 FEW_BESIDE = 2**12  # the same of a product or quotient of two, which takes several passes
 
 
-def is_ordinary(x: Any) -> bool:
-    """Whether a tensor is one in reverse mode, of real numbers in single or double precision, while graphs are made of
-    what is computed and nothing looks closely."""
+REAL = (torch.float64, torch.float32)
+ANY = (*REAL, torch.complex128, torch.complex64)
+
+
+def is_ordinary(x: Any, dtypes: tuple[torch.dtype, ...] = REAL) -> bool:
+    """Whether a tensor is one in reverse mode, of real numbers in single or double precision (or of other `dtypes`),
+    while graphs are made of what is computed and nothing looks closely."""
     if type(x) is not DecomposedTensor or not x.reverse or x.kept is not None:
         return False
     value = x.value
     return (
         type(value) is torch.Tensor
-        and value.dtype in (torch.float64, torch.float32)
+        and value.dtype in dtypes
         and not (value.is_meta or value.requires_grad or x.residual.requires_grad)
         and ("on_graph" in (known := vars(x)) or known["components"].dtype is value.dtype)
         and torch.is_grad_enabled()
@@ -184,7 +192,8 @@ def finished(
 
 def pointwise(x: DecomposedTensor, slope: Function | None, traits: int, f: Function, *more: Any) -> Any:
     """By the secant slope (`ordinary_slope`, whose arguments these are)."""
-    found = ordinary_slope(slope, traits, f, x.value, x.residual, *more)
+    found = _power(x, f, *more[1:]) if traits & Trait.POWER else None
+    found = ordinary_slope(slope, traits, f, x.value, x.residual, *more) if found is None else found
     if found is None:
         return NotImplemented
     fx, fr, multiplier, difference = found
@@ -195,3 +204,19 @@ def pointwise(x: DecomposedTensor, slope: Function | None, traits: int, f: Funct
     carrier = torch.mul(on_graph_of(x), multiplier)
     carrier.data = fx
     return on_graph(fx, fr, carrier, x)
+
+
+def _power(x: DecomposedTensor, f: Function, exponent: Any = None, others: Sequence[Any] = ()) -> Any:
+    """A power of numbers, as `ordinary_slope` gives it, by one pass over memory; None of others."""
+    if calls is None or others or type(exponent) not in (int, float) or exponent in POLYNOMIALS:
+        return None
+    value, row = x.value, narrowed(x.residual, x.value.ndim).contiguous()
+    if not value.is_cpu or not value.is_contiguous():
+        return None
+    fx, fr = f(value), f(row)
+    if fx.dtype is not value.dtype:
+        return None
+    multiplier = torch.empty_like(value)
+    if not calls.power_slopes(exponent, value, row, fx, fr, multiplier):
+        return None
+    return fx, fr.expand(fx.shape), multiplier, None

@@ -77,7 +77,7 @@ def ordinary_slope(
     if raises and exponent in POLYNOMIALS:
         on_host = handful and fx.is_cpu
         polynomial = power_of_few(exponent, x, r) if on_host else power(exponent, x, r)
-        if polynomial is not None and (on_host or has_finite_sum(polynomial)):
+        if polynomial is not None and (on_host or has_finite_sum(polynomial) or bool(torch.isfinite(polynomial).all())):
             return fx, fr, polynomial, None
     if handful and (exponent is None or raises) and (closed is None or others or closed in CLOSED):
         close: Any = partial(power_between, exponent) if raises else None if others else CLOSE.get(close_of(function))

@@ -19,7 +19,7 @@ from npdec._decomposed.tensor import DecomposedTensor
 from npdec._impl._storage import shares_memory
 from npdec._law.native_forms import in_c
 from npdec._law.ordinary import Form
-from npdec._law.ordinary_reverse import is_ordinary, on_graph, on_graph_of
+from npdec._law.ordinary_reverse import ANY, REAL, is_ordinary, on_graph, on_graph_of
 
 __all__ = [
     "Operands", "Single", "affine", "affine_in_first", "all_but", "also", "before", "constant", "einsum_in_reverse",
@@ -82,13 +82,20 @@ def operands_of(given: Sequence[Any]) -> Operands | None:
     return found
 
 
-def constant(t: Any, like: torch.Tensor) -> torch.Tensor | None:
-    """A plain tensor of the dtype without its graph, where autograd may keep it; None of another."""
-    if type(t) not in _CONSTANTS or t.dtype is not like.dtype or t.layout is not torch.strided or t.is_meta:
+def constant(t: Any, like: torch.Tensor, is_any: bool = False) -> torch.Tensor | None:
+    """A plain tensor of the dtype without its graph, where autograd may keep it; None of another. Real ones may be
+    beside complex ones of their precision where `is_any` says so."""
+    if type(t) not in _CONSTANTS or t.layout is not torch.strided or t.is_meta:
+        return None
+    if t.dtype is not like.dtype and not (is_any and _precision(t.dtype) is _precision(like.dtype)):
         return None
     if t.is_inference():
         return None
     return t.detach() if t.requires_grad else t
+
+
+def _precision(dtype: torch.dtype) -> torch.dtype:
+    return dtype.to_real() if dtype.is_complex else dtype
 
 
 class Single(NamedTuple):
@@ -106,15 +113,18 @@ class Single(NamedTuple):
         return self.func(*args[: self.place], u, *args[self.place + 1 :], **self.options)
 
 
-def single(func: Function, args: Sequence[Any], options: dict[str, Any] | None = None) -> Single | None:
-    """The call, of which the other tensors are constants: of the dtype, or indices and masks; None of another."""
+def single(
+    func: Function, args: Sequence[Any], options: dict[str, Any] | None = None, dtypes: tuple[torch.dtype, ...] = REAL
+) -> Single | None:
+    """The call, of which the other tensors are constants: of the dtype, or indices and masks; None of another. Its
+    argument is of one of the `dtypes`; where these are complex too, constants are real or complex."""
     place, given, plain = -1, list(args), 0
     for i, item in enumerate(args):
         if type(item) is DecomposedTensor:
             if place >= 0:
                 return None
             place = i
-    if place < 0 or not is_ordinary(args[place]):
+    if place < 0 or not is_ordinary(args[place], dtypes):
         return None
     x = args[place]
     for i, item in enumerate(args):
@@ -123,7 +133,7 @@ def single(func: Function, args: Sequence[Any], options: dict[str, Any] | None =
                 if not all(map(_is_number, item)):
                     return None
                 continue
-            kept = constant(item, x.value)
+            kept = constant(item, x.value, dtypes is not REAL)
             if kept is None:
                 if type(item) is not torch.Tensor or item.dtype.is_floating_point or item.dtype.is_complex:
                     return None
@@ -242,7 +252,7 @@ def taken(func: Function, args: Sequence[Any], options: dict[str, Any] | None = 
 
 def product_with(func: Function, args: Sequence[Any], options: dict[str, Any] | None = None) -> Any:
     """A product of matrices, of which one is constant."""
-    call = None if options or len(args) != 2 else single(func, args)
+    call = None if options or len(args) != 2 else single(func, args, None, ANY)
     if call is None or call.plain != 1:
         return NotImplemented
     x, other = call.x, call.args[1 - call.place]
@@ -307,7 +317,7 @@ def einsum_in_reverse(func: Function, args: Sequence[Any], options: dict[str, An
     pair = pair_of(args[1:])
     if pair is not None:
         return of_both(partial(func, equation), *pair, False)
-    call = single(func, args)
+    call = single(func, args, None, ANY)
     if call is None:
         return NotImplemented
     carrier = call(on_graph_of(call.x))

@@ -13,6 +13,7 @@ from npdec._decomposed.broadcast_residuals import narrowed_product, of_rows
 from npdec._decomposed.reverse_graph import with_vjp
 from npdec._decomposed.size_warnings import has_finite_sum
 from npdec._decomposed.tensor import DecomposedTensor
+from npdec._law import reverse_complex
 from npdec._law.ordinary import of_a_summand
 from npdec._law.ordinary_reverse import FEW_BESIDE, is_ordinary, made_of, on_graph, on_graph_of
 from npdec._law.reverse_beside import beside
@@ -87,7 +88,7 @@ def added(traits: int, func: Function, args: Sequence[Any]) -> Any:
     pair = _pair_of(args)
     ends = None if pair is None else _ends(func, pair)
     if pair is None:
-        return NotImplemented
+        return reverse_complex.added(func, args)
     if ends is None:  # of shapes that broadcast
         carrier = func(*pair.on_graph())
         if carrier.dtype is not pair.like.value.dtype:
@@ -105,7 +106,7 @@ def product(func: Function, args: Sequence[Any]) -> Any:
     """a b: each times the other's midpoint."""
     pair = _pair_of(args)
     if pair is None:
-        return NotImplemented
+        return reverse_complex.product(func, args)
     constant = pair.constant()
     if constant is not None:
         made = _scaled(func, pair, constant)

@@ -137,6 +137,27 @@ mean_directions(PyObject *module, PyObject *const *args, Py_ssize_t count)
     return count == 5 ? put_by_rows(args, args[4], direction_32, direction_64, how) : PyBool_FromLong(0);
 }
 
+/* ∫ 1/s and ∫ t/s of one path by |r|², r·d and |d|²; 0 where it comes near the origin, or squares leave the range. */
+static inline int
+inverses_of(double rr, double rd, double dd, double *to)
+{
+    if (!(rr + dd < FAR) || !(rr + dd > 1 / FAR))
+        return 0;
+    if (dd <= SHORT * rr) {
+        of_short(rr, rd, dd, to);
+        return 1;
+    }
+    double length = sqrt(dd), foot = rd / length, last = foot + length, q0 = rr - foot * foot;
+    double s0 = sqrt(rr), s1 = sqrt(rr + 2 * rd + dd);
+    if (!(q0 > CLEAR * (rr + dd)))
+        return 0;
+    double outer0 = s0 + fabs(foot), outer1 = s1 + fabs(last);
+    double gap = (foot > 0 ? outer0 : q0 / outer0) + (last < 0 ? outer1 : q0 / outer1);
+    to[0] = log((s0 + s1 + length) / gap) / length;
+    to[1] = ((s1 - s0) / length - foot * to[0]) / length;
+    return 1;
+}
+
 /* mean_inverses(rr, rd, dd, to, weighted), tensors of doubles of one shape: of |r|², r·d and |d|² puts ∫ 1/s and ∫ t/s, and
  * says whether that was done; it is not where a path comes near the origin. */
 PyObject *
@@ -149,26 +170,141 @@ mean_inverses(PyObject *module, PyObject *const *args, Py_ssize_t count)
             && period_of(&all[i]) == size_of(&all[0]);
     if (!is_done)
         return left_to_python(), PyBool_FromLong(0);
-    double *rr = all[0].elements, *rd = all[1].elements, *dd = all[2].elements;
+    double *rr = all[0].elements, *rd = all[1].elements, *dd = all[2].elements, made[2];
     double *to = all[3].elements, *weighted = all[4].elements;
     for (Py_ssize_t i = 0, size = size_of(&all[0]); i < size; i++) {
-        if (!(rr[i] + dd[i] < FAR) || !(rr[i] + dd[i] > 1 / FAR))
+        if (!inverses_of(rr[i], rd[i], dd[i], made))
             Py_RETURN_FALSE;
-        if (dd[i] <= SHORT * rr[i]) {
-            double near[2];
-            of_short(rr[i], rd[i], dd[i], near);
-            to[i] = near[0];
-            weighted[i] = near[1];
-            continue;
-        }
-        double length = sqrt(dd[i]), foot = rd[i] / length, last = foot + length, q0 = rr[i] - foot * foot;
-        double s0 = sqrt(rr[i]), s1 = sqrt(rr[i] + 2 * rd[i] + dd[i]);
-        if (!(q0 > CLEAR * (rr[i] + dd[i])))
-            Py_RETURN_FALSE;
-        double outer0 = s0 + fabs(foot), outer1 = s1 + fabs(last);
-        double gap = (foot > 0 ? outer0 : q0 / outer0) + (last < 0 ? outer1 : q0 / outer1);
-        to[i] = log((s0 + s1 + length) / gap) / length;
-        weighted[i] = ((s1 - s0) / length - foot * to[i]) / length;
+        to[i] = made[0];
+        weighted[i] = made[1];
     }
     Py_RETURN_TRUE;
+}
+
+#define SQUARES(number)                                                                                                \
+    BY_ANY_PROCESSOR static double square_##number(const number *restrict row, Py_ssize_t n)                           \
+    {                                                                                                                  \
+        double sums[LANES] = {0}, sum;                                                                                 \
+        Py_ssize_t i = 0;                                                                                              \
+        for (; i + LANES <= n; i += LANES)                                                                             \
+            for (int j = 0; j < LANES; j++)                                                                            \
+                sums[j] += (double)row[i + j] * row[i + j];                                                            \
+        for (int j = 0; i < n; i++, j++)                                                                               \
+            sums[j] += (double)row[i] * row[i];                                                                        \
+        ADD_UP(sum, sums);                                                                                             \
+        return sum;                                                                                                    \
+    }
+SQUARES(float)
+SQUARES(double)
+
+static double
+square_of(const Array *at, Py_ssize_t row, Py_ssize_t n)
+{
+    return at->bits == 32 ? square_float((float *)at->elements + row * n, n)
+                          : square_double((double *)at->elements + row * n, n);
+}
+
+/* inverses_beside(d, r, r·d, to, weighted), of tensors: the same of each of N paths d, shape (N, K), from each of M starts
+ * r, (M, K), between which r·d and what is put have shape (N, M). */
+PyObject *
+inverses_beside(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    Array all[5];
+    int is_done = count == 5 && !is_seen_by_torch();
+    for (int i = 0; is_done && i < 5; i++)
+        is_done = plain_array(args[i], &all[i]) && all[i].bits == all[0].bits && all[i].rank == 2
+            && period_of(&all[i]) == size_of(&all[i]);
+    Py_ssize_t rows = is_done ? all[0].shape[0] : 0, n = is_done ? all[0].shape[1] : 0, m = is_done ? all[1].shape[0] : 0;
+    is_done = is_done && all[1].shape[1] == n && n > 0 && m > 0;
+    for (int i = 2; is_done && i < 5; i++)
+        is_done = all[i].shape[0] == rows && all[i].shape[1] == m;
+    if (!is_done)
+        return left_to_python(), PyBool_FromLong(0);
+    double *starts = PyMem_Malloc(m * sizeof *starts), made[2];
+    if (starts == NULL)
+        return PyErr_NoMemory();
+    for (Py_ssize_t k = 0; k < m; k++)
+        starts[k] = square_of(&all[1], k, n);
+    for (Py_ssize_t i = 0; is_done && i < rows; i++) {
+        double dd = square_of(&all[0], i, n);
+        for (Py_ssize_t k = i * m; is_done && k < i * m + m; k++) {
+            is_done = inverses_of(starts[k - i * m], number_in(&all[2], k), dd, made);
+            for (int part = 0; is_done && part < 2; part++)
+                if (all[3].bits == 32)
+                    ((float *)all[3 + part].elements)[k] = (float)made[part];
+                else
+                    ((double *)all[3 + part].elements)[k] = made[part];
+        }
+    }
+    PyMem_Free(starts);
+    return PyBool_FromLong(is_done);
+}
+
+/* The mean direction of a pair along the path from r by d; 0 where squares leave the range. */
+static inline int
+pair_direction(double r0, double r1, double d0, double d1, double *to)
+{
+    double rr = r0 * r0 + r1 * r1, dd = d0 * d0 + d1 * d1, rd = r0 * d0 + r1 * d1;
+    if (!(rr + dd < FAR) || (rr + dd < 1 / FAR && rr + dd > 0))
+        return 0;
+    if (rr == 0) { /* from the origin on, the direction stays */
+        double length = sqrt(dd);
+        to[0] = dd > 0 ? d0 / length : 0;
+        to[1] = dd > 0 ? d1 / length : 0;
+        return 1;
+    }
+    double low[2] = {r0, r1}, moved[2] = {d0, d1}, means[2];
+    if (dd <= SHORT * rr) {
+        of_short(rr, rd, dd, means);
+    }
+    else {
+        double length = sqrt(dd), across = (r0 * d1 - r1 * d0) / length; /* the distance of the line, with a sign */
+        moved[0] /= length;
+        moved[1] /= length;
+        low[0] = across * moved[1];
+        low[1] = -across * moved[0];
+        double foot = rd / length, last = foot + length, q0 = across * across;
+        double s0 = sqrt(q0 + foot * foot), s1 = sqrt(q0 + last * last);
+        double outer0 = s0 + fabs(foot), outer1 = s1 + fabs(last);
+        double gap = foot > 0 ? outer0 : outer0 > 0 ? q0 / outer0 : 0;
+        gap += last < 0 ? outer1 : outer1 > 0 ? q0 / outer1 : 0;
+        means[0] = q0 > 0 && gap > 0 ? log((s0 + s1 + length) / gap) / length : 0;
+        means[1] = (s1 - s0) / length;
+    }
+    to[0] = low[0] * means[0] + moved[0] * means[1];
+    to[1] = low[1] * means[0] + moved[1] * means[1];
+    return 1;
+}
+
+#define PAIRS(number)                                                                                                  \
+    static int pairs_##number(const number *x, const number *r, number *to, Py_ssize_t size, Py_ssize_t row)           \
+    {                                                                                                                  \
+        for (Py_ssize_t i = 0, k = 0; i < size; i += 2, k = k + 2 == row ? 0 : k + 2) {                                \
+            double made[2], r0 = r[k], r1 = r[k + 1];                                                                  \
+            if (!pair_direction(r0, r1, x[i] - r0, x[i + 1] - r1, made))                                               \
+                return 0;                                                                                              \
+            to[i] = (number)made[0];                                                                                   \
+            to[i + 1] = (number)made[1];                                                                               \
+        }                                                                                                              \
+        return 1;                                                                                                      \
+    }
+PAIRS(float)
+PAIRS(double)
+
+/* pair_directions(x, r, to), of tensors (*, 2), of which r may be a row: the mean gradients of lengths of pairs; whether
+ * it is done. */
+PyObject *
+pair_directions(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    Array all[3];
+    int is_done = count == 3 && !is_seen_by_torch();
+    for (int i = 0; is_done && i < 3; i++)
+        is_done = plain_array(args[i], &all[i]) && all[i].bits == all[0].bits && period_of(&all[i]) == size_of(&all[i]);
+    if (!is_done)
+        return left_to_python(), PyBool_FromLong(0);
+    Py_ssize_t size = size_of(&all[0]), row = size_of(&all[1]);
+    if (row < 2 || row % 2 || size % row || size_of(&all[2]) != size)
+        Py_RETURN_FALSE;
+    void *x = all[0].elements, *r = all[1].elements, *to = all[2].elements;
+    return PyBool_FromLong(all[0].bits == 32 ? pairs_float(x, r, to, size, row) : pairs_double(x, r, to, size, row));
 }

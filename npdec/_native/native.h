@@ -305,11 +305,14 @@ int close_window(PyObject *array);                    /* if it alone holds the t
 PyObject *references(PyObject *module, PyObject *sample);
 extern PyType_Spec elements_spec;
 
+/* totals.c */
+PyObject *sums(PyObject *module, PyObject *tensor);
+PyObject *shares(PyObject *module, PyObject *const *args, Py_ssize_t count);
+
 /* slopes.c */
 PyObject *secants(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *places_of_nan(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *ends_at(PyObject *module, PyObject *const *args, Py_ssize_t count);
-PyObject *sums(PyObject *module, PyObject *tensor);
 PyObject *set_kept(PyObject *module, PyObject *kept);
 PyObject *attach_close(PyObject *module, PyObject *functions);
 PyObject *close_slopes(PyObject *module, PyObject *const *args, Py_ssize_t count);
@@ -362,6 +365,10 @@ PyObject *gate_means(PyObject *module, PyObject *const *args, Py_ssize_t count);
 /* normal.c */
 PyObject *leading_shares(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *mean_directions(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *products_back(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *inverses_beside(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *power_slopes(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *pair_directions(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *mean_inverses(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *normal_rows(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *normal_back(PyObject *module, PyObject *const *args, Py_ssize_t count);

@@ -224,15 +224,22 @@ middle_of(const Reversed *x)
     return made;
 }
 
-/* a b, each on the graph times the other's midpoint. */
+/* a b, each on the graph times the other's midpoint; `is_each`: element by element. */
 static PyObject *
-by_middles(PyObject *func, Pair *pair, int axes)
+by_middles(PyObject *func, Pair *pair, int axes, int is_each)
 {
     const Reversed *a = &pair->a.x, *b = &pair->b.x;
-    PyObject *at_a = middle_of(a), *at_b = at_a == NULL ? NULL : middle_of(b), *carrier = NULL, *value = NULL;
-    PyObject *first = at_b == NULL ? NULL : of_two(func, a->on_graph, at_b);
-    PyObject *second = first == NULL ? NULL : of_two(func, at_a, b->on_graph);
-    if (second != NULL)
+    int is_square = a->of == b->of && is_each; /* which is the middle twice, times one of the two */
+    PyObject *at_a = middle_of(a), *at_b = NULL, *first = NULL, *second = NULL, *carrier = NULL, *value = NULL;
+    if (at_a != NULL)
+        at_b = is_square ? PyNumber_Add(at_a, at_a) : middle_of(b);
+    if (at_b != NULL)
+        first = of_two(func, a->on_graph, at_b);
+    if (first != NULL && !is_square)
+        second = of_two(func, at_a, b->on_graph);
+    if (first != NULL && is_square)
+        carrier = Py_NewRef(first);
+    else if (second != NULL)
         carrier = PyNumber_Add(first, second);
     if (carrier != NULL)
         value = of_two(func, a->value, b->value);
@@ -373,7 +380,7 @@ reversed_scaled(PyObject *func, PyObject *const *args, Py_ssize_t count, int is_
         if (!are_few)
             made = by_node(func, &pair, is_divided);
         else if (!is_divided)
-            made = by_middles(func, &pair, a->rank > b->rank ? a->rank : b->rank);
+            made = by_middles(func, &pair, a->rank > b->rank ? a->rank : b->rank, 1);
         else
             made = by_inverses(func, &pair);
     }
@@ -407,7 +414,7 @@ reversed_matmul(PyObject *func, PyObject *const *args, Py_ssize_t count)
         for (int axis = 0; can_be && axis < a->rank - 2; axis++)
             can_be = a->shape[axis] == b->shape[axis];
         if (can_be && elements_in(a) * b->shape[b->rank - 1] <= LARGEST)
-            made = by_middles(func, &pair, a->rank - 2);
+            made = by_middles(func, &pair, a->rank - 2, 0);
     }
     let_pair_go(&pair);
     return made == NULL ? left_to_python() : made;

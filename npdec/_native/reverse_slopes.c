@@ -1,6 +1,7 @@
 /* Slopes of functions of elements between the value and the residual, as npdec/_law/ordinary_slopes.py finds them. */
 #include "reverse.h"
 #include "slopes.h"
+#include "tensors.h"
 #include <math.h>
 
 static struct {
@@ -70,11 +71,11 @@ closed_slope(PyObject *closed, PyObject *value, PyObject *row, PyObject *fx, PyO
     return slope;
 }
 
-/* The slope of a small whole power, a polynomial; NULL, without an error, of another one, or where it is not finite. */
+/* The slope of a power, of a small whole one a polynomial; NULL, without an error, where it is to be looked at. */
 static PyObject *
-slope_of_power(PyObject *exponent, PyObject *x, PyObject *r)
+slope_of_power(PyObject *exponent, PyObject *x, PyObject *r, PyObject *fx, PyObject *low)
 {
-    Array at;
+    Array at, all[5];
     double number = PyFloat_CheckExact(exponent) || PyLong_CheckExact(exponent) ? PyFloat_AsDouble(exponent) : 0;
     PyObject *slope = number == 2 || number == 3 ? PyNumber_Add(x, r) : NULL;
     if (slope != NULL && number == 3) { /* x (x + r) + r² */
@@ -84,7 +85,17 @@ slope_of_power(PyObject *exponent, PyObject *x, PyObject *r)
         Py_XDECREF(first);
         Py_XDECREF(second);
     }
-    if (slope != NULL && !(look_at_any(slope, &at) && is_finite(&at)))
+    if (number == 2 || number == 3) {
+        if (slope != NULL && !(look_at_any(slope, &at) && is_finite(&at)))
+            Py_CLEAR(slope);
+        return slope;
+    }
+    slope = number == 0 ? NULL : PyObject_CallOneArg(given.empty_like, fx);
+    PyObject *const parts[5] = {x, r, fx, low, slope};
+    int is_known = slope != NULL;
+    for (int i = 0; is_known && i < 5; i++)
+        is_known = plain_array(parts[i], &all[i]);
+    if (slope != NULL && !(is_known && are_power_slopes(number, &all[0], &all[1], &all[2], &all[3], &all[4])))
         Py_CLEAR(slope);
     return slope;
 }
@@ -153,7 +164,7 @@ slope_of(const Called *its, PyObject *closed, long traits, PyObject *x, PyObject
     if (dense == NULL)
         return NULL;
     if (traits & POWER)
-        slope = its->count == 2 ? slope_of_power(its->args[1], dense, row) : NULL;
+        slope = its->count == 2 ? slope_of_power(its->args[1], dense, row, fx, low) : NULL;
     else if (closed != Py_None && at.bits == 64)
         slope = closed_slope(closed, dense, row, fx, low, 2.2250738585072014e-308 / 2.220446049250313e-16);
     else if (closed == told.sigmoid && closed != NULL && at.bits == 32)

@@ -96,7 +96,7 @@ SECANTS(float, int32_t, 1.17549435e-38f)
 SECANTS(double, int64_t, 2.2250738585072014e-308)
 
 /* Whether r has the last axes of x, and those before them are of length one. */
-static int
+int
 is_row_of(const Array *r, const Array *x)
 {
     int axis = r->rank - 1, skipped = x->rank - r->rank;
@@ -204,44 +204,6 @@ secants(PyObject *module, PyObject *const *args, Py_ssize_t count)
     if (count != 7 || !put_slopes(args, flags, kept, &found))
         return or_none(left_to_python());
     return secants_said(&found);
-}
-
-#define ALONGSIDE 8 /* sums that are added up side by side */
-#define SUMS(number)                                                                                                   \
-    BY_PROCESSOR static void sums_##number(const number *restrict x, Py_ssize_t count, double *made, double *total)    \
-    {                                                                                                                  \
-        double sizes[ALONGSIDE] = {0}, sums[ALONGSIDE] = {0};                                                          \
-        Py_ssize_t i = 0;                                                                                              \
-        for (; i + ALONGSIDE <= count; i += ALONGSIDE)                                                                 \
-            for (int j = 0; j < ALONGSIDE; j++) {                                                                      \
-                sizes[j] += fabs((double)x[i + j]);                                                                    \
-                sums[j] += (double)x[i + j];                                                                           \
-            }                                                                                                          \
-        for (int j = 0; i < count; i++, j++) {                                                                         \
-            sizes[j] += fabs((double)x[i]);                                                                            \
-            sums[j] += (double)x[i];                                                                                   \
-        }                                                                                                              \
-        for (int j = 0; j < ALONGSIDE; j++) {                                                                          \
-            *made += sizes[j];                                                                                         \
-            *total += sums[j];                                                                                         \
-        }                                                                                                              \
-    }
-SUMS(float)
-SUMS(double)
-
-/* sums(x): the sum of the magnitudes, and the sum, of real numbers that follow each other on the host; or None. */
-PyObject *
-sums(PyObject *module, PyObject *tensor)
-{
-    Array x;
-    double made = 0, total = 0;
-    if (!plain_array(tensor, &x) || period_of(&x) != size_of(&x) || is_seen_by_torch())
-        return or_none(left_to_python());
-    if (x.bits == 32)
-        sums_float(x.elements, size_of(&x), &made, &total);
-    else
-        sums_double(x.elements, size_of(&x), &made, &total);
-    return Py_BuildValue("dd", made, total);
 }
 
 /* Put the places of what is NaN, of which there are as many as there is room for; 0 where there are others. */

@@ -51,5 +51,8 @@ plain_array(PyObject *tensor, Array *array)
 /* reverse_beside.c: of divisors from r to x, of which the latter broadcasts, the largest and the smallest magnitude of
  * 1 / (x r), and the largest of x / r and r / x; 0, maybe with an error, where one of them is no number, and of others. */
 int range_of_divisors(PyObject *x, PyObject *r, double *range);
+int is_row_of(const Array *r, const Array *x); /* slopes.c: whether r has the last axes of x, and no others */
+/* powers.c: whether the slopes of u^p were put, of which those at the residual may be one row, and are finite. */
+int are_power_slopes(double p, const Array *x, const Array *r, const Array *fx, const Array *fr, const Array *to);
 
 #endif

@@ -28,7 +28,7 @@ from npdec._decomposed.tensor import DecomposedTensor, align, carries, is_revers
 from npdec._impl.envelope_impl import leading_fractions
 from npdec._impl.quotients_impl import of_quotient, of_rest
 from npdec._impl.segments_impl import mean_direction
-from npdec._law import law
+from npdec._law import law, reverse_complex
 from npdec._law.complex_laws import length
 from npdec._law.create_graph import wants_graph
 from npdec._law.mean_gradient import combined
@@ -377,7 +377,7 @@ def _remainder(func: Function, input: Any, other: Any) -> Any:
 _MAGNITUDE = law.TaggedRule.of("Pointwise")
 
 
-@rule("abs absolute __abs__", traits=_PIECES, short=magnitude, few_complex=length)
+@rule("abs absolute __abs__", traits=_PIECES, short=magnitude, reverse=reverse_complex.length, few_complex=length)
 def _abs(func: Function, x: Any) -> Any:
     """The magnitude of complex numbers is the length of their two parts."""
     if not x.value.is_complex():

@@ -19,6 +19,7 @@ from npdec._law.ordinary_linear import unless_training
 from npdec._rules import inplace
 from npdec._rules.by_formula import by_formula, own_numbers, pointwise, residual_of, same_draws, value_of, with_numbers
 from npdec._rules.elementary import routed
+from npdec._rules.layers_reverse import unchanged, weighted_bags
 from npdec._rules.rule import rule
 
 Function = Callable[..., Any]
@@ -300,7 +301,8 @@ def _dropout(func: Function, x: Any, p: float = 0.5, training: bool = True) -> A
     return _masked(func, x, p, training)
 
 
-@rule("feature_dropout native_dropout", torch.dropout)
+@rule("feature_dropout", torch.dropout, short=unchanged)
+@rule("native_dropout")
 def _masked(func: Function, x: Any, p: float, train: bool | None) -> Any:
     """One mask for all parts: it is drawn by dropping out ones. Where nothing is, torch gives back what it got."""
     mask_too = func is torch.native_dropout
@@ -385,5 +387,7 @@ def _native_batch_norm(
 
 rule(torch.nn.modules._functions.CrossMapLRN2d)(by_formula(_cross_map_lrn))
 rule(torch.embedding, indices=(1, "indices"))(by_formula(_looked_up))
-rule("_embedding_bag", torch.embedding_bag, indices=(1, 2, "indices", "offsets"))(by_formula(_embedding_bag))
+rule("_embedding_bag", torch.embedding_bag, short=weighted_bags, indices=(1, 2, "indices", "offsets"))(
+    by_formula(_embedding_bag)
+)
 rule("pad_sequence")(by_formula(_pad_sequence))

@@ -12,11 +12,12 @@ from npdec._core.tags import Linear, Opaque
 from npdec._decomposed import batching_rules as batch
 from npdec._decomposed.axes import axes_named
 from npdec._decomposed.registry import Trait
-from npdec._law import ordinary_joined, ordinary_places, ordinary_reverse, reverse_joint
+from npdec._law import ordinary_joined, ordinary_linear, ordinary_places, ordinary_reverse, reverse_joint
 from npdec._law.law import TaggedRule
 from npdec._law.ordinary_linear import itself
 from npdec._law.ordinary_together import of_one_shape
-from npdec._law.reverse_forms import affine, all_but, before
+from npdec._law.reverse_complex import along_axes, seen, transform
+from npdec._law.reverse_forms import affine, all_but, also, before
 from npdec._rules.rule import rule
 
 _VIEW = Trait.TRANSPOSE | Trait.MOVE | Trait.STRIDED
@@ -35,7 +36,7 @@ _OF_THE_FIRST = TaggedRule.of("Linear")
 
 # Element by element, and sums.
 _linear("neg negative deg2rad rad2deg", Trait.ELEMENTWISE | Trait.EACH | Trait.FRESH)
-_linear("conj real imag", Trait.ELEMENTWISE | Trait.EACH | Trait.STRIDED)
+rule("conj real imag", traits=Trait.ELEMENTWISE | Trait.EACH | Trait.STRIDED, reverse=seen)(_OF_THE_FIRST)
 _linear("resolve_conj resolve_neg conj_physical", Trait.ELEMENTWISE | Trait.EACH)
 _linear("sum", Trait.SUM | Trait.STRIDED | Trait.FRESH, batch.reduced, axes_named)
 _linear("mean", Trait.MEAN | Trait.STRIDED | Trait.FRESH, batch.reduced, axes_named)
@@ -65,7 +66,7 @@ _linear("T", _VIEW, batch.reversed_axes)
 _linear("mT", _VIEW, batch.swapped)
 _linear("adjoint", Trait.TRANSPOSE | Trait.STRIDED, batch.adjoint)
 _linear("H mH", Trait.STRIDED, batch.adjoint)
-_linear("view_as_real", Trait.STRIDED, batch.of_last_axes(0, 0))
+rule("view_as_real", traits=Trait.STRIDED, batch=batch.of_last_axes(0, 0), reverse=seen)(_OF_THE_FIRST)
 _linear("view_as_complex", 0, batch.of_last_axes(1, 0))
 _linear("select", _VIEW, batch.of_axes(0, 1))
 _linear("unbind", _VIEW, batch.of_axes(0, 1, (0,)))
@@ -115,10 +116,17 @@ _linear("_upsample_nearest_exact1d _upsample_nearest_exact2d _upsample_nearest_e
 _linear("upsample_bilinear2d upsample_trilinear3d upsample_bicubic2d", leading=1)
 _linear("_upsample_bilinear2d_aa _upsample_bicubic2d_aa", leading=1)
 
+
 # Fourier transforms.
-_linear("fft ifft rfft irfft hfft ihfft", 0, batch.of_last_axes(1, 1), leading=0)
-_linear("fft2 ifft2 rfft2 irfft2 hfft2 ihfft2", 0, batch.of_last_axes(2, 1))
-_linear("fftn ifftn rfftn irfftn hfftn ihfftn fftshift ifftshift", 0, batch.of_all_axes)
+def _fourier(names: str, batched: Any, leading: Any) -> None:
+    short = also(ordinary_linear.of_one(batched, 0), partial(transform, leading))  # which takes options, too
+    rule(names, batch=batched, short=short)(_OF_THE_FIRST)
+
+
+_fourier("fft ifft rfft irfft hfft ihfft", batch.of_last_axes(1, 1), along_axes(1))
+_fourier("fft2 ifft2 rfft2 irfft2 hfft2 ihfft2", batch.of_last_axes(2, 1), along_axes(2))
+_fourier("fftn ifftn rfftn irfftn hfftn ihfftn", batch.of_all_axes, along_axes(None))
+_fourier("fftshift ifftshift", batch.of_all_axes, along_axes(None, 1, None))
 
 # Other devices and precisions.
 _linear("pin_memory ipu xpu mtia _autocast_to_full_precision _autocast_to_reduced_precision")

@@ -12,9 +12,10 @@ import torch.nn.functional as F
 
 from npdec._decomposed.axes import narrowed, row_by_row
 from npdec._decomposed.broadcast_residuals import materialised_residual
+from npdec._decomposed.reverse_graph import with_vjp
 from npdec._decomposed.tensor import DecomposedTensor
-from npdec._law.ordinary_reverse import derived, is_ordinary, on_graph_of
-from npdec._law.reverse_forms import on_graph_with, single
+from npdec._law.ordinary_reverse import derived, is_ordinary, on_graph, on_graph_of
+from npdec._law.reverse_forms import Single, on_graph_with, single
 from npdec._law.reverse_rows import axes_or_all, gradient_along, reduced
 from npdec._native import calls
 from npdec._rules.normalisation_at_once import Rows, back_through
@@ -23,17 +24,26 @@ __all__ = ["cosine", "distances", "length", "pairs", "spread", "unit"]
 
 Function = Callable[..., Any]
 Options = dict[str, Any] | None
+_LARGEST = 2**22  # differences that are made together
 
 
 def length(func: Function, args: Sequence[Any], options: Options = None) -> Any:
-    """torch.linalg.vector_norm of the order 2."""
+    """torch.linalg.vector_norm of the order 2, or 1: a sum of magnitudes."""
     named = {**dict(zip(("x", "ord", "dim", "keepdim"), args)), **(options or {})}
     x, order, keepdim = named.get("x"), named.get("ord", 2), named.get("keepdim", False)
     if type(x) is not DecomposedTensor or not is_ordinary(x) or not x.value.ndim or named.get("dtype") is not None:
         return NotImplemented
     axes = axes_or_all(named.get("dim"), x.value.ndim)
-    if axes is None or type(order) not in (int, float) or order != 2:
+    if axes is None or type(order) not in (int, float) or order not in (1, 2):
         return NotImplemented
+    if order == 1:
+
+        def call(t: torch.Tensor) -> torch.Tensor:
+            made: torch.Tensor = func(t, 1, named.get("dim"), keepdim)
+            return made
+
+        sums = torch.sum(torch.abs(x), list(axes), keepdim)
+        return _own(sums, call(x.value), row_by_row(call, x.residual, axes[0]))
     return _of_lengths(x, axes, keepdim, False, 1.0, lambda t: func(t, order, named.get("dim"), keepdim))
 
 
@@ -113,29 +123,70 @@ def distances(func: Function, args: Sequence[Any], options: Options = None) -> A
         return NotImplemented
     x, y = call.x, call.args[1 - call.place]
     power = call.args[2] if len(call.args) > 2 else call.options.get("p", 2.0)
-    if call.place > 1 or not x.value.ndim == y.ndim == 2 or y.dtype is not x.value.dtype or power != 2:
+    if call.place > 1 or not x.value.ndim == y.ndim == 2 or y.dtype is not x.value.dtype or power not in (1, 2):
         return NotImplemented
+    if power == 1:
+        return _sums_of_magnitudes(call, x, y)
     value = call(x.value)
     if not value.numel() or not value.is_cpu:
         return NotImplemented
-    row, others = narrowed(x.residual, 1), y.double().mT
-    low, step = row.double(), (x.value - row).double()
-    count = len(y)
+    row, step = narrowed(x.residual, 1), x.value - x.residual
+    found = _mean_inverses(row, step, y)
+    if found is None:
+        return NotImplemented
+    inverse, weighted = found
+    if call.place:
+        value, residual = value.contiguous(), call(materialised_residual(x))
+        inverse, weighted = inverse.mT, weighted.mT
+    else:
+        residual = row_by_row(call.__call__, x.residual, 1)
+    back = _BetweenRows(call.place)
+    carrier = with_vjp(value, on_graph_of(x), back, (y, row, step, inverse, weighted))
+    return on_graph(carrier.detach(), residual, carrier, x)
+
+
+def _sums_of_magnitudes(call: Single, x: DecomposedTensor, y: torch.Tensor) -> Any:
+    """The same of the order 1."""
+    if x.value.numel() * len(y) > _LARGEST:
+        return NotImplemented
+    apart: Any = x.unsqueeze(1 - call.place) - y.unsqueeze(call.place)
+    value = call(x.value)
+    if call.place:
+        return _own(torch.sum(torch.abs(apart), -1), value, call(materialised_residual(x)))
+    return _own(torch.sum(torch.abs(apart), -1), value, row_by_row(call.__call__, x.residual, 1))
+
+
+def _mean_inverses(row: torch.Tensor, step: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor] | None:
+    """The means of 1 / s and of t / s for the distances s from rows that move by a step to constant ones."""
+    if len(row) == 1:  # of one row the differences themselves keep the digits
+        apart = row - y
+        across = step @ apart.mT
+        inverse, weighted = torch.empty_like(across), torch.empty_like(across)
+        return (inverse, weighted) if calls.inverses_beside(step, apart, across, inverse, weighted) else None
+    low, others = row.double(), y.double().mT
     between = low.square().sum(-1, keepdim=True) - 2 * (low @ others) + others.square().sum(0)
-    if len(row) == 1:  # of one row the differences themselves keep more digits
-        between = (low.mT - others).square_().sum(0, keepdim=True)
-    across = (step * low).sum(-1, keepdim=True) - step @ others
-    sums = [t.expand(len(step), count).contiguous() for t in (between, across, step.square().sum(-1, keepdim=True))]
+    across = (step * low).sum(-1, keepdim=True) - step.double() @ others
+    size = step.double().square().sum(-1, keepdim=True)
+    sums = [t.expand(len(step), len(y)).contiguous() for t in (between, across, size)]
     inverse, weighted = torch.empty_like(sums[0]), torch.empty_like(sums[0])
     if not calls.mean_inverses(*sums, inverse, weighted):
-        return NotImplemented
-    inverse, weighted = inverse.to(value.dtype), weighted.to(value.dtype)
-    given = on_graph_of(x)
-    first = (given * row).sum(-1, keepdim=True) - torch.matmul(given, y.mT)
-    carrier = first * inverse + (given * (x.value - row)).sum(-1, keepdim=True) * weighted
-    if call.place:
-        return on_graph_with(x, value, call(materialised_residual(x)), carrier.mT.clone())
-    return on_graph_with(x, value, row_by_row(call.__call__, x.residual, 1), carrier)
+        return None
+    return inverse.to(step.dtype), weighted.to(step.dtype)
+
+
+class _BetweenRows:
+    """What takes gradients of distances back to the rows, which are the first argument or the second one."""
+
+    def __init__(self, place: int) -> None:
+        self.place = place
+
+    def __call__(self, grad: torch.Tensor, y: torch.Tensor, row: torch.Tensor, *held: torch.Tensor) -> torch.Tensor:
+        step, inverse, weighted = held
+        by_row, by_step = grad * inverse, grad * weighted
+        if self.place:
+            by_row, by_step = by_row.mT, by_step.mT
+        made = torch.addmm(by_row.sum(-1, keepdim=True) * row, by_row, y, alpha=-1)
+        return made.addcmul_(step, by_step.sum(-1, keepdim=True))
 
 
 def unit(func: Function, args: Sequence[Any], options: Options = None) -> Any:

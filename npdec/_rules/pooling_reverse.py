@@ -9,14 +9,18 @@ from typing import Any
 import torch
 
 from npdec._decomposed.axes import narrowed
-from npdec._law.ordinary_reverse import derived, is_ordinary
+from npdec._decomposed.size_warnings import has_finite_sum
+from npdec._law.ordinary_reverse import derived, is_ordinary, on_graph_of
+from npdec._law.reverse_forms import on_graph_with
 from npdec._native import calls
 from npdec._torch.tracing import name_of
 
-__all__ = ["max_pool"]
+__all__ = ["max_pool", "power_pool"]
 
 Function = Callable[..., Any]
 _NAMES = "input kernel_size stride padding dilation ceil_mode return_indices".split()
+_OF_POWERS = "input norm_type kernel_size stride ceil_mode".split()
+_MOST_POWER = 8  # as npdec/_native/powers.c has it
 _WALKED = -(2**31)  # as npdec/_native/pools.c has it
 _ALONE = 2**20  # elements, up to which one thread is enough
 
@@ -114,3 +118,46 @@ class _Back:
             shares[walked] = self.shares[:, place]
             where = index.expand(self.leaders.shape).flatten(2)
             flat.scatter_add_(2, where, (grad * shares * inside).flatten(2))
+
+
+def power_pool(
+    pool: Function, count: int, func: Function, args: Sequence[Any], options: dict[str, Any] | None = None
+) -> Any:
+    """The form of a power-average pool, which is a root of the mean of powers; `pool` averages. That torch takes the
+    sign and the magnitude of the mean apart, and multiplies them, changes neither it nor what it passes on by the
+    law."""
+    named = {**dict(zip(_OF_POWERS, args)), **(options or {})}
+    x: Any = named.get("input")
+    exponent: Any = named.get("norm_type")
+    if calls is None or type(exponent) not in (int, float) or not 1 <= exponent <= _MOST_POWER or not is_ordinary(x):
+        return NotImplemented
+    kernel: Any = named.get("kernel_size")
+    stride: Any = named.get("stride")
+    size = kernel if type(kernel) is int else _product(kernel) if type(kernel) in (tuple, list) else 0
+    if not size or x.value.ndim != count + 2 or not x.value.is_cpu or not x.value.is_contiguous():
+        return NotImplemented
+    size = size**count if type(kernel) is int else size
+
+    def pooled(t: torch.Tensor) -> torch.Tensor:
+        made: torch.Tensor = pool(t, kernel, stride, 0, named.get("ceil_mode", False))
+        return made
+
+    ends = x.value, narrowed(x.residual, 2).contiguous()
+    powers = [t.pow(exponent) for t in ends]
+    first = _slopes(exponent, *ends, *powers)
+    sums = [pooled(t).mul_(size) for t in powers]
+    made = [t.pow(1.0 / exponent) for t in sums]
+    second = None if first is None else _slopes(1 / exponent, *sums, *made)
+    if first is None or second is None:
+        return NotImplemented
+    carrier = pooled(on_graph_of(x) * first) * second.mul_(size)
+    return on_graph_with(x, made[0], made[1].expand(made[0].shape), carrier)
+
+
+def _slopes(exponent: float, x: torch.Tensor, r: torch.Tensor, fx: torch.Tensor, fr: torch.Tensor) -> Any:
+    """The slopes of powers; None where they are to be looked at more closely."""
+    if exponent == 2:
+        slope = x + r
+        return slope if has_finite_sum(slope) else None
+    slope = torch.empty_like(x)
+    return slope if calls.power_slopes(exponent, x, r, fx, fr, slope) else None

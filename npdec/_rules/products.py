@@ -23,6 +23,7 @@ from npdec._law import law, pack
 from npdec._law.mean_gradient import gradients, mean_gradients
 from npdec._law.ordinary_vectors import product_of_vector, running_products
 from npdec._law.quadrature_nodes import gauss_legendre
+from npdec._rules import products_reverse
 from npdec._rules.rule import rule
 from npdec._torch.tracing import tracing
 
@@ -74,7 +75,7 @@ def _cast(x: DecomposedTensor, dtype: torch.dtype | None) -> Any:
     return x if dtype is None else x.to(dtype)
 
 
-@rule("prod", short=product_of_vector)
+@rule("prod", short=product_of_vector, reverse=products_reverse.product)
 def _prod(
     func: Function, input: Any, dim: int | None = None, keepdim: bool = False, *, dtype: torch.dtype | None = None
 ) -> Any:
@@ -120,7 +121,7 @@ def _most(like: torch.Tensor) -> float:
     return math.log2(torch.finfo(like.dtype).max) - 1
 
 
-@rule("cumprod", short=running_products)
+@rule("cumprod", short=running_products, reverse=products_reverse.running)
 def _cumprod(func: Function, input: Any, dim: int, *, dtype: torch.dtype | None = None) -> Any:
     """cumprod: each result is a product of its own. One matrix for each row of factors says how they contribute."""
     x = _cast(input, dtype)

@@ -4,6 +4,7 @@ functions that are others in disguise."""
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, cast
 
 import torch
@@ -21,6 +22,7 @@ from npdec._law import law
 from npdec._law.ordinary_linear import of_one
 from npdec._law.ordinary_places import added_at, copied_to, filled_at
 from npdec._law.reverse_elements import leaky
+from npdec._law.reverse_forms import affine
 from npdec._law.reverse_joint import put_at
 from npdec._rules.by_formula import by_formula, own_numbers, pointwise, residual_of, value_of
 from npdec._rules.group_reductions import index_reduce, scatter_reduce, segment_reduce
@@ -299,10 +301,8 @@ def _logspace(start: Any, end: Any, steps: int, base: float = 10.0, **kwargs: An
 
 _INDEXED = law.TaggedRule.of("Linear", None, "Opaque", "Linear")
 _INDEX = (2, "index")
-
-
 _CHOSEN = Trait.MOVE | Trait.STRIDED
-_SELECTED = _CHOSEN | Trait.SELECT
+_TAKEN = _CHOSEN | Trait.SELECT
 _OF_AXIS = of_axes(0, 1)
 
 
@@ -312,24 +312,21 @@ def _narrow(func: Function, x: Any, dim: int, start: Any, length: int) -> Any:
     return law.TaggedRule.of("Linear")(func, (x, dim, start, length), {})
 
 
-@rule(
-    "index_select",
-    traits=_SELECTED,
-    batch=_OF_AXIS,
-    short=of_one(_OF_AXIS, _SELECTED),
-    tags=_INDEXED.tags,
-    indices=_INDEX,
-)
+_BY_INDEX: Any = {"tags": _INDEXED.tags, "indices": _INDEX}
+_SELECTED = partial(affine, lambda call: call.args[1] % max(call.x.value.ndim, 1))  # before the axis rows are apart
+
+
+@rule("index_select", traits=_TAKEN, batch=_OF_AXIS, short=of_one(_OF_AXIS, _TAKEN), reverse=_SELECTED, **_BY_INDEX)
 def _index_select(func: Function, x: Any, dim: int, index: Any) -> Any:
     return _INDEXED(func, (x, dim, _with_axis(index, index)), {})
 
 
-@rule("index_copy", traits=Trait.MOVE, short=copied_to, tags=_INDEXED.tags, indices=_INDEX)
+@rule("index_copy", traits=Trait.MOVE, short=copied_to, **_BY_INDEX)
 def _index_copy(func: Function, x: Any, dim: int, index: Any, source: Any) -> Any:
     return _INDEXED(func, (x, dim, _with_axis(index, index), _with_axis(source, index)), {})
 
 
-@rule("index_add", traits=Trait.ADD_AT, short=added_at, reverse=put_at, tags=_INDEXED.tags, indices=_INDEX)
+@rule("index_add", traits=Trait.ADD_AT, short=added_at, reverse=put_at, **_BY_INDEX)
 def _index_add(func: Function, x: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) -> Any:
     more = {} if type(alpha) is int and alpha == 1 else {"alpha": alpha}
     return _INDEXED(func, (x, dim, _with_axis(index, index), _with_axis(source, index)), more)

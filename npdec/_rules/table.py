@@ -46,6 +46,7 @@ from npdec._rules import (  # noqa: F401  (each enters its rules)
 )
 from npdec._rules.losses_reverse import of_one_shape
 from npdec._rules.multi_head import MultiHead
+from npdec._rules.pooling_reverse import power_pool
 
 __all__ = ["body", "load", "short_of"]
 
@@ -75,6 +76,15 @@ def load() -> None:
     answer = body(likelihood)
     form = also(also(answer.short, losses_reverse.likelihood), of_body(likelihood, answer.function))
     add([likelihood], Row(answer, short=form, options=True))
+    powers: Sequence[tuple[Any, Any]] = (
+        (F.lp_pool1d, F.avg_pool1d),
+        (F.lp_pool2d, F.avg_pool2d),
+        (F.lp_pool3d, F.avg_pool3d),
+    )
+    for count, (function, pool) in enumerate(powers, 1):
+        answer = body(function)
+        form = also(partial(power_pool, pool, count), also(answer.short, of_body(function, answer.function)))
+        add([function], Row(answer, short=form, options=True))
     joined: Any = F.multi_head_attention_forward
     add([joined], Row(MultiHead(body(joined))))
     rms_norm_pattern.watch()

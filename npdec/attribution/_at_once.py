@@ -7,6 +7,7 @@ which takes longer than a small network does.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -18,6 +19,7 @@ from npdec._decomposed.reverse_graph import freed, overwritten
 from npdec._decomposed.size_limits import HANDFUL
 from npdec._decomposed.tensor import DecomposedTensor, carries, copy_of
 from npdec._law.create_graph import graph_wanted
+from npdec._native import calls
 from npdec._torch.backward import gradient_of_number
 from npdec._torch.functorch import is_transformed
 from npdec._torch.interrupts import undisturbed
@@ -28,6 +30,9 @@ from npdec.attribution._result import Attribution
 __all__ = ["attributed"]
 
 _REAL = (torch.float64, torch.float32)
+_LITTLE = 2**18  # elements, of which one thread is enough
+_uses: Any = vars(torch.Tensor.__base__)["_use_count"]
+_of_storage: Any = torch._C._storage_Use_Count
 
 
 def attributed(f: Callable[..., Any], given: Any, baseline: Any, output: Any) -> Attribution[Any] | None:
@@ -56,14 +61,14 @@ def _attributed(
     base = row.expand(x.shape)
     if x.numel() <= HANDFUL and x.is_contiguous():
         base = base.contiguous()
-    change = x - base
+    change = x - base if start else x  # which less zero is what it is
     marked, leaf = marked_in_reverse(copy_of(x), base)
     marked.row = base, row
     state = torch.default_generator.get_state()
     try:
         (one,), _ = choose(f(marked if as_torch else wrap.wrap_array(marked)), output)
         target = component_of(one)
-        shares = None if target is None else _shares(target, leaf, change)
+        shares, sums = (None, None) if target is None else _shares(target, leaf, change)
     except RuntimeError as error:
         if not (freed(error) or overwritten(error)):
             raise
@@ -77,7 +82,7 @@ def _attributed(
     else:
         value = residual = one.detach()
         moved = 0.0
-    total = look_at((change,), value, residual, shares, moved)
+    total = look_at((change,), value, residual, shares, moved, sums)
     dtype = value.dtype if carries(value.dtype) else shares.dtype
     missed = torch.scalar_tensor(value.item() - residual.item() - total, dtype=dtype, device=value.device)
     if as_torch:
@@ -85,11 +90,21 @@ def _attributed(
     return Attribution(wrap.wrap(value), wrap.wrap(residual), wrap.wrap_array(shares), wrap.wrap(missed))
 
 
-def _shares(target: torch.Tensor, leaf: torch.Tensor, change: torch.Tensor) -> torch.Tensor | None:
-    """What each element of the change contributes; None of nothing."""
+def _shares(target: torch.Tensor, leaf: torch.Tensor, change: torch.Tensor) -> tuple[torch.Tensor | None, Any]:
+    """What each element of the change contributes, None of nothing; and the sum of the magnitudes and the sum, where
+    they are known."""
     if not target.requires_grad:
-        return None
+        return None, None
     if target.is_complex():
-        return shares_of(target, [leaf], [change], False, False)[0]
+        return shares_of(target, [leaf], [change], False, False)[0], None
     slope = gradient_of_number(target, leaf)
-    return None if slope is None else slope * change
+    if slope is None:
+        return None, None
+    if calls is not None and (slope.numel() <= _LITTLE or torch.get_num_threads() == 1):
+        # Memory that nobody else has takes the products.
+        alone = slope.is_contiguous() and _uses(slope) == 1 and sys.getrefcount(slope) == 2 and slope._base is None
+        made = slope if alone and _of_storage(slope.untyped_storage()._cdata) == 2 else torch.empty_like(change)
+        sums = calls.shares(slope, change, made)
+        if sums is not None:
+            return made, sums
+    return slope * change, None

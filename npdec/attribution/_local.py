@@ -157,11 +157,14 @@ def look_at(
     residual: torch.Tensor,
     row: torch.Tensor,
     moved: complex,
+    found: tuple[float, float] | None = None,
 ) -> complex:
     """Say what is to be said of the contributions to one number, by sums that mostly tell that nothing is: Python
-    compares them sooner than torch does. What they are the derivative of is `moved`. Returns their sum."""
+    compares them sooner than torch does. What they are the derivative of is `moved`; `found` are the sum of their
+    magnitudes and their sum, where these are known. Returns their sum."""
     row, most = row.detach(), _most(row.dtype)
-    found = calls.sums(row) if calls is not None and row.numel() <= _LITTLE else None
+    if found is None and calls is not None and (row.numel() <= _LITTLE or torch.get_num_threads() == 1):
+        found = calls.sums(row)
     if found is not None:
         made, total = found
     elif row.is_cpu and row.numel() <= HANDFUL and not row.is_complex():

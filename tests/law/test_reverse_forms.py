@@ -25,6 +25,7 @@ X = drawn(3, 4, 6, seed=7)
 X[0, 1] = 0.0  # where nothing moves from a baseline of zeros
 X[1, 2, :3] = X[1, 2, 3:]  # ties
 MATRIX, ROW, ROWS, SQUARE = drawn(6, 5), drawn(6), drawn(3, 4, 6, seed=2), drawn(4, 4, seed=3)
+BAGS = torch.randint(4, (3, 24), generator=torch.Generator().manual_seed(3))
 INDEX = torch.tensor([[[0, 3]], [[5, 5]], [[2, 1]]])
 MASK = ROWS > 0.2
 
@@ -38,6 +39,10 @@ LINEAR: dict[str, Callable[[Any], Any]] = {
     "repeat": lambda x: x.repeat(2, 1, 3),
     "repeat_interleave": lambda x: x.repeat_interleave(2, 1),
     "gather": lambda x: x.gather(2, INDEX),
+    "index_select": lambda x: x.index_select(1, torch.tensor([3, 0, 3])),
+    "index_add": lambda x: ROWS.index_add(1, torch.tensor([1, 1, 0, 2]), x),
+    "weighted bags": lambda x: F.embedding_bag(BAGS, ROWS[0], per_sample_weights=x.flatten(1), mode="sum"),
+    "dropout of nothing": lambda x: F.dropout(x, 0.5, False) + torch.nn.Dropout(0.5).eval()(x),
     "triu": lambda x: x.triu(),
     "cumsum of rows": lambda x: x.cumsum(-1),
     "cumsum along the batch": lambda x: x.cumsum(0),
@@ -149,7 +154,12 @@ LENGTHS: dict[str, Callable[[Any], Any]] = {
     "pairwise_distance": lambda x: F.pairwise_distance(x[0], TARGET),
     "pairwise_distance of two": lambda x: F.pairwise_distance(x[0], x[1].sin(), keepdim=True),
     "cdist": lambda x: torch.cdist(x[0], MATRIX.T),
+    "cdist of sums": lambda x: torch.cdist(x[0], MATRIX.T, p=1),
+    "cdist of constants, of sums": lambda x: torch.cdist(MATRIX.T, x[1], p=1.0),
+    "norm of sums": lambda x: torch.linalg.vector_norm(x, 1, 1) + x.norm(p=1, dim=-1, keepdim=True).squeeze(-1)[:, :1],
+    "norm of all sums": lambda x: torch.linalg.vector_norm(x, 1),
     "cdist of constants": lambda x: torch.cdist(MATRIX.T, x[1]),
+    "cdist of what is far from zero": lambda x: torch.cdist(x[0] + 30, MATRIX.T + 30),
     "cdist through a point": lambda x: torch.cdist(x[1], X[1]),
 }
 EXTREMES: dict[str, Callable[[Any], Any]] = {

@@ -1,0 +1,31 @@
+"""Forms of calls of network layers in reverse mode, by the shortest way. The general way is `npdec._rules.layers`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from npdec._decomposed.broadcast_residuals import materialised_residual
+from npdec._law.ordinary_reverse import on_graph, on_graph_of
+from npdec._law.reverse_forms import single
+
+__all__ = ["unchanged", "weighted_bags"]
+
+Function = Callable[..., Any]
+Options = dict[str, Any] | None
+
+
+def unchanged(func: Function, args: Sequence[Any], options: Options = None) -> Any:
+    """The form of calls that drop nothing out: torch gives back what it got."""
+    said = len(args) in (3, 4) and all(item is False for item in args[2:])
+    return args[0] if said and not options else NotImplemented
+
+
+def weighted_bags(func: Function, args: Sequence[Any], options: Options = None) -> Any:
+    """The form of sums of constant rows, each by a weight, which is what is decomposed."""
+    call = single(func, args, options)
+    if call is None or call.place != 6:  # where the weights are
+        return NotImplemented
+    carrier, *others = call(on_graph_of(call.x))
+    residual = call(materialised_residual(call.x))[0]
+    return (on_graph(carrier.detach(), residual, carrier, call.x), *others)
