@@ -365,7 +365,7 @@ torch_function(PyObject *function, PyObject *const *args, size_t nargsf, PyObjec
         const Form *form = is_in_python ? form_for(args[1]) : NULL;
         if (is_in_python && say_nothing(options)) /* other options of such are Python's: `answer_ordinary` */
             all = Py_NewRef(args[3]);
-        else if (!is_in_python || (form != NULL && are_by_place(form)))
+        else if (!is_in_python || (form != NULL && form->answer == unless_training))
             all = all_of(args[1], args[3], options);
         int is_simple = all == args[3] && (!is_in_python || !is_observed());
         if (all != NULL)
