@@ -12,7 +12,7 @@ import torch
 import npdec as np
 import tiers
 
-__all__ = ["drawn", "from_everywhere", "is_close", "total"]
+__all__ = ["drawn", "from_everywhere", "is_close", "looked_at", "total"]
 
 
 def drawn(*shape: int, seed: int = 0) -> torch.Tensor:
@@ -40,17 +40,22 @@ def is_close(found: Any, wanted: Any, digits: float = 1e-9) -> None:
     assert abs(float(found.residual - wanted.residual)) <= digits * size
 
 
+def looked_at(function: Callable[[Any], Any], x: torch.Tensor, baseline: Any, digits: float = 1e-9) -> None:
+    """What reverse mode says of a function is what the law says forward, and the general way."""
+    program = total(function)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", np.exceptions.DecompositionWarning)
+        found = np.attribute(program, x, baseline=baseline)
+        is_close(found, np.attribute(program, x, baseline=baseline, mode="forward"), digits)
+        with np.check_completeness():
+            is_close(found, np.attribute(program, x, baseline=baseline), digits)
+    assert torch.equal(found.value, program(x))
+
+
 def from_everywhere(
     function: Callable[[Any], Any], x: torch.Tensor, start: torch.Tensor, turn: int, digits: float = 1e-9
 ) -> None:
     """The same from a baseline of zeros, of equal rows, and of rows of their own."""
-    program = total(function)
     row = start[(0,) * (start.ndim - 1)]
     for baseline in tiers.turns((0.0, row, start), turn, 3):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", np.exceptions.DecompositionWarning)
-            found = np.attribute(program, x, baseline=baseline)
-            is_close(found, np.attribute(program, x, baseline=baseline, mode="forward"), digits)
-            with np.check_completeness():
-                is_close(found, np.attribute(program, x, baseline=baseline), digits)
-        assert torch.equal(found.value, program(x))
+        looked_at(function, x, baseline, digits)

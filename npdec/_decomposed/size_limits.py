@@ -8,7 +8,18 @@ from contextvars import ContextVar
 
 import torch
 
-__all__ = ["HANDFUL", "MANY", "TooLarge", "check", "check_pairs", "has_many", "in_rule", "is_large", "zeros"]
+__all__ = [
+    "HANDFUL",
+    "MANY",
+    "TooLarge",
+    "check",
+    "check_pairs",
+    "has_many",
+    "in_rule",
+    "is_for_one_thread",
+    "is_large",
+    "zeros",
+]
 
 HANDFUL = 16  # elements that are sooner gone through one by one, in Python, than told apart
 MANY = 2**12  # components, from which on they may be too large
@@ -21,6 +32,11 @@ in_rule: ContextVar[bool] = ContextVar("npdec.in_rule", default=False)
 
 class TooLarge(MemoryError):
     """A rule asks for components that are as large as all inputs times all outputs."""
+
+
+def is_for_one_thread(count: int, most: int = 2**18) -> bool:
+    """Whether one thread is enough for so many elements, or there are no more."""
+    return count <= most or torch.get_num_threads() == 1
 
 
 def has_many(count: int) -> bool:

@@ -24,8 +24,7 @@ from npdec._native import calls
 
 __all__ = [
     "ANY", "FEW", "FEW_BESIDE", "REAL", "averaged", "convolution", "derived", "finished", "is_ordinary", "layer",
-    "made_of", "of_one",
-    "on_graph", "on_graph_of", "pointwise",
+    "made_of", "of_one", "on_graph", "on_graph_of", "pointwise",
 ]  # fmt: skip
 
 Function = Callable[..., Any]

@@ -12,18 +12,17 @@ from typing import Any
 import torch
 
 from npdec._decomposed.reverse_graph import scaled, with_vjp
+from npdec._decomposed.size_limits import is_for_one_thread
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._law.ordinary_reverse import on_graph
 from npdec._native import calls
 
-__all__ = ["beside", "is_for_one_thread", "node"]
-
-_ALONE = 2**18  # elements, up to which one thread is enough
+__all__ = ["beside", "is_for_c", "node"]
 
 
-def is_for_one_thread(x: torch.Tensor) -> bool:
+def is_for_c(x: torch.Tensor) -> bool:
     """Whether C is asked, which finds in one pass what torch does in several."""
-    return calls is not None and x.is_cpu and (x.numel() <= _ALONE or torch.get_num_threads() == 1)
+    return calls is not None and x.is_cpu and is_for_one_thread(x.numel())
 
 
 def beside(
@@ -62,7 +61,7 @@ class _Back:
         self.is_divided, self.shapes = is_divided, shapes
 
     def __call__(self, grad: torch.Tensor, *ends: torch.Tensor) -> tuple[torch.Tensor, ...]:
-        if is_for_one_thread(grad):
+        if is_for_c(grad):
             made = [None if shape is None else grad.new_empty(shape) for shape in self.shapes]
             if calls.beside_back(self.is_divided, grad, *ends, *made):
                 return tuple([target for target in made if target is not None])

@@ -12,14 +12,14 @@ from typing import Any
 import torch
 
 from npdec._decomposed.aliasing import link_lazily
-from npdec._decomposed.axes import narrowed, row_by_row
-from npdec._decomposed.broadcast_residuals import equal_axes, materialised_residual, row_along
+from npdec._decomposed.axes import again_and_again, narrowed
+from npdec._decomposed.broadcast_residuals import equal_axes, row_along
 from npdec._decomposed.reverse_graph import with_vjp
 from npdec._decomposed.size_warnings import has_finite_sum
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._impl._storage import shares_memory
 from npdec._law.ordinary_reverse import ANY, is_ordinary, on_graph, on_graph_of
-from npdec._law.reverse_forms import Single, constant, single
+from npdec._law.reverse_forms import Single, affine, constant, single
 from npdec._native import calls
 
 __all__ = ["added", "along_axes", "length", "linear", "product", "seen", "transform"]
@@ -54,18 +54,7 @@ def transform(
     ones. It looks at each row of the `leading` axes alone."""
     if not args or type(args[0]) is not DecomposedTensor:
         return NotImplemented
-    call = single(func, args, options, ANY)
-    if call is None:
-        return NotImplemented
-    x = call.x
-    carrier = call(on_graph_of(x))
-    if type(carrier) is not torch.Tensor or carrier.dtype.to_real() is not x.value.dtype.to_real():
-        return NotImplemented
-    if shares_memory(carrier, x.value):
-        return NotImplemented
-    axes = leading(call) if callable(leading) else leading
-    residual = row_by_row(call.__call__, x.residual, axes) if axes > 0 else call(materialised_residual(x))
-    return on_graph(carrier.detach(), residual, carrier, x)
+    return affine(leading, func, args, options, ANY)
 
 
 def seen(func: Function, args: Sequence[Any], options: Options = None) -> Any:
@@ -168,8 +157,7 @@ def length(func: Function, args: Sequence[Any], options: Options = None) -> Any:
         return on_graph(carrier.detach(), func(row).expand(carrier.shape), carrier, x)
     if calls is None or not x.value.is_cpu:
         return NotImplemented
-    axes = next((axis for axis, size in enumerate(row.shape) if size > 1), row.ndim)
-    whole = row.expand(*row.shape[:axes], *x.value.shape[axes:])
+    whole = again_and_again(x.residual, x.residual.ndim)
     ends = [torch.view_as_real(t.resolve_conj().contiguous()) for t in (x.value, whole)]
     means = torch.empty(x.value.shape, dtype=x.value.dtype)
     if not calls.pair_directions(*ends, torch.view_as_real(means)):

@@ -21,6 +21,7 @@ from npdec._law.ordinary_reverse import is_ordinary, on_graph_of
 from npdec._law.ordinary_slopes import ordinary_slope
 from npdec._law.quadrature import tolerance
 from npdec._law.quadrature_nodes import gauss_legendre
+from npdec._law.reverse_beside import is_for_c
 from npdec._law.reverse_forms import constant, on_graph_with, single
 from npdec._law.secant import derivative
 from npdec._native import calls
@@ -31,7 +32,6 @@ Function = Callable[..., Any]
 _PIECES = Trait.ELEMENTWISE | Trait.PIECEWISE_LINEAR
 _ROUNDINGS = 32  # of the numbers at the ends, by which a step is no larger than rounding alone may be
 _MOST_NODES = 24
-_ALONE = 2**18  # elements, up to which one thread is enough
 
 
 class Ends(NamedTuple):
@@ -72,11 +72,6 @@ def ends_of(args: Sequence[Any]) -> tuple[DecomposedTensor, list[Ends]] | None:
 
 def is_plain() -> bool:
     return bool(settings.get().rule == "affine")
-
-
-def _is_for_one_thread(x: torch.Tensor) -> bool:
-    """Whether C is asked, which finds in one pass what torch does in several."""
-    return calls is not None and x.is_cpu and (x.numel() <= _ALONE or torch.get_num_threads() == 1)
 
 
 def of_two(sign: int, func: Function, args: Sequence[Any], options: dict[str, Any] | None = None) -> Any:
@@ -156,7 +151,7 @@ class Step(NamedTuple):
 
 def _in_one_pass(x: DecomposedTensor, value: torch.Tensor, residual: torch.Tensor) -> Step | None:
     """What C finds of a step; None where it is to be looked at more closely."""
-    if not _is_for_one_thread(x.value):
+    if not is_for_c(x.value):
         return None
     total = x.components.detach().squeeze(0) if "components" in vars(x) else None
     slope = torch.empty_like(x.value)
@@ -289,7 +284,7 @@ def chosen(func: Function, args: Sequence[Any], options: dict[str, Any] | None =
 def _chosen_in_one_pass(like: DecomposedTensor, condition: DecomposedTensor, a: Ends, b: Ends) -> Any:
     """The same by C, of a condition of the shape; None where that does not."""
     at, before, shape = condition.value, condition.residual, like.value.shape
-    if at.shape != shape or not _is_for_one_thread(at):
+    if at.shape != shape or not is_for_c(at):
         return None
     value, rise, share = [torch.empty_like(like.value, memory_format=torch.contiguous_format) for _ in range(3)]
     row = value.new_empty(_shape_of_rows([before, a.residual, b.residual], shape))
@@ -334,7 +329,7 @@ def gated(digits_of: Function, func: Function, args: Sequence[Any], options: dic
     if not value.numel():
         return NotImplemented
     n = value.shape[dim:].numel()
-    longest = calls.gate_length(x.value, x.residual, n) if _is_for_one_thread(value) else None
+    longest = calls.gate_length(x.value, x.residual, n) if is_for_c(value) else None
     if is_found := longest is not None:
         longest = float(longest)
     else:

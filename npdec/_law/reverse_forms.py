@@ -161,15 +161,16 @@ def affine(
     func: Function,
     args: Sequence[Any],
     options: dict[str, Any] | None = None,
+    dtypes: tuple[torch.dtype, ...] = REAL,
 ) -> Any:
-    """A function that is linear in one argument, but for a finite constant, and gives new memory. It looks at each row
-    of the `leading` axes alone."""
-    call = single(func, args, options)
+    """A function that is linear in one argument, of one of the `dtypes`, but for a finite constant, and gives new
+    memory. It looks at each row of the `leading` axes alone."""
+    call = single(func, args, options, dtypes)
     if call is None:
         return NotImplemented
     x = call.x
     carrier = call(on_graph_of(x))
-    if type(carrier) is not torch.Tensor or carrier.dtype.to_real() is not x.value.dtype:
+    if type(carrier) is not torch.Tensor or carrier.dtype.to_real() is not x.value.dtype.to_real():
         return NotImplemented
     if shares_memory(carrier, x.value):
         return NotImplemented

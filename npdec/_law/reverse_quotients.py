@@ -11,7 +11,7 @@ import torch
 from npdec._decomposed.axes import narrowed
 from npdec._decomposed.broadcast_residuals import of_rows
 from npdec._decomposed.size_warnings import half_of_digits, has_finite_sum
-from npdec._law.reverse_beside import beside, is_for_one_thread
+from npdec._law.reverse_beside import beside, is_for_c
 from npdec._law.reverse_elements import ends_of, is_plain
 from npdec._native import calls
 
@@ -41,7 +41,7 @@ def quotient(func: Function, args: Sequence[Any], options: dict[str, Any] | None
     limit = half_of_digits(value.dtype)
     if a.on_graph is not None and not slopes[2] <= limit - 1:  # what the two contribute may cancel
         parts = [t for its in ends for t in its]
-        if not is_for_one_thread(value) or calls.digits_lost(value, residual, *parts, limit) != 0:
+        if not is_for_c(value) or calls.digits_lost(value, residual, *parts, limit) != 0:
             return NotImplemented
     return beside(True, like, ends, [x.on_graph for x in (a, b)], value, residual)  # type: ignore[arg-type]
 
@@ -50,7 +50,7 @@ def _range_of(b: torch.Tensor, low: torch.Tensor) -> tuple[float, float, float] 
     """Of divisors and their residuals the largest and the smallest magnitude of the slope of the reciprocal, and how
     many times the one is larger than the other at most; None where one is no number."""
     row = narrowed(low, low.ndim)
-    if is_for_one_thread(b):
+    if is_for_c(b):
         found: tuple[float, float, float] | None = calls.divisor_range(b, row)
         if found is not None:
             return found

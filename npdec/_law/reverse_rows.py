@@ -9,13 +9,14 @@ import torch
 
 from npdec._decomposed.axes import again_and_again, axes_of
 from npdec._decomposed.reverse_graph import with_vjp
+from npdec._decomposed.size_limits import is_for_one_thread
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._law.ordinary_reverse import on_graph, on_graph_of
 from npdec._law.reverse_forms import on_graph_with
 
-__all__ = ["axes_or_all", "gradient_along", "is_for_one_thread", "reduced"]
+__all__ = ["ALONE", "axes_or_all", "gradient_along", "reduced"]
 
-_ALONE = 2**20  # elements, up to which one thread is enough
+ALONE = 2**20  # elements of rows, up to which one thread is enough
 _NODE = 2**15  # elements, of which torch has computed a sum before Python has made a node for one
 
 
@@ -31,7 +32,7 @@ def gradient_along(
     """What `fill(rows, start, made)` makes of the rows along axes of the value, and of those of the residual that are
     equal once, in the shape of the value; None where it does not."""
     ndim = value.ndim
-    if not value.numel() or not is_for_one_thread(value):
+    if not value.numel() or not value.is_cpu or not is_for_one_thread(value.numel(), ALONE):
         return None
     kept = [a for a in range(ndim) if a not in axes]
     order, lead = [*kept, *axes], len(kept)
@@ -58,8 +59,3 @@ def reduced(
     shape = [1 if axis in axes else length for axis, length in enumerate(x.value.shape)]
     carrier = with_vjp(value, on_graph_of(x), lambda grad: grad.reshape(shape) * gradient)
     return on_graph(carrier.detach(), residual, carrier, x)
-
-
-def is_for_one_thread(x: torch.Tensor) -> bool:
-    """Whether one thread is enough, or there are no more."""
-    return x.is_cpu and (x.numel() <= _ALONE or torch.get_num_threads() == 1)

@@ -125,12 +125,6 @@ end(const Side *its, int is_residual, Py_ssize_t i)
     return number_at_place(is_residual && its->carries ? &its->parts.residual_at : &its->at, i);
 }
 
-static double
-in_dtype(const Sides *sides, double number)
-{
-    return sides->bits == 64 ? number : (float)number;
-}
-
 /* What is made of both ends: by torch's function, in the dtype and the shape. */
 static int
 are_ends(const Sides *sides, PyObject *value, PyObject *residual)
@@ -175,14 +169,14 @@ added_up(const Sides *sides, double (*weights)[HANDFUL], int how, double *sums, 
         for (Py_ssize_t row = 0; row < at->shape[0]; row++) {
             are_others |= places[row] != row;
             for (Py_ssize_t j = 0; j < size; j++) {
-                double weight = how == AT_EACH_STEP ? in_dtype(sides, weights[i][j]) : weights[i][j];
+                double weight = how == AT_EACH_STEP ? to_bits(sides->bits, weights[i][j]) : weights[i][j];
                 if (how == EITHER && weight == 0)
                     continue;
                 Py_ssize_t to = places[row] * size + j;
                 double component = few_element_of(at, its->at.rank == 0 ? row : row * size + j), term = component * weight;
                 if (how == AT_EACH_STEP)
-                    term = in_dtype(sides, term);
-                sums[to] = !touched[to] ? term : how == AT_EACH_STEP ? in_dtype(sides, sums[to] + term) : sums[to] + term;
+                    term = to_bits(sides->bits, term);
+                sums[to] = !touched[to] ? term : how == AT_EACH_STEP ? to_bits(sides->bits, sums[to] + term) : sums[to] + term;
                 touched[to] = 1;
             }
         }

@@ -117,21 +117,10 @@ are_power_slopes(double p, const Array *x, const Array *r, const Array *fx, cons
     for (int k = 0; k < TERMS; k++)
         power.terms[k] = term *= (p - k - 1) / (k + 2);
     Sizes sizes = {0, INT32_MAX, 0, INT64_MAX, 0, 0};
-    char *rows = NULL;
+    char *rows;
     const char *low = r->elements, *low_of = fr->elements;
-    if (row < BLOCK / 2 && row < size) { /* short rows are written out, to have no shorter loops */
-        Py_ssize_t copies = BLOCK / row, bytes = row * itemsize;
-        rows = PyMem_Malloc(2 * copies * bytes);
-        if (rows == NULL)
-            return PyErr_NoMemory(), 0;
-        for (Py_ssize_t i = 0; i < copies; i++) {
-            memcpy(rows + i * bytes, low, bytes);
-            memcpy(rows + (copies + i) * bytes, low_of, bytes);
-        }
-        low = rows;
-        low_of = rows + copies * bytes;
-        row *= copies;
-    }
+    if (!written_out(&low, &low_of, &row, size, itemsize, BLOCK, &rows))
+        return 0;
     int is_done = 1;
     for (Py_ssize_t i = 0; i < size && is_done;) {
         Py_ssize_t inside = i % row, some = row - inside < BLOCK ? row - inside : BLOCK;

@@ -95,6 +95,27 @@ typedef struct {
 SECANTS(float, int32_t, 1.17549435e-38f)
 SECANTS(double, int64_t, 2.2250738585072014e-308)
 
+int
+written_out(const char **low, const char **low_of, Py_ssize_t *row, Py_ssize_t size, Py_ssize_t itemsize,
+            Py_ssize_t block, char **held)
+{
+    *held = NULL;
+    if (*row >= block / 2 || *row >= size)
+        return 1;
+    Py_ssize_t copies = block / *row, bytes = *row * itemsize;
+    char *rows = *held = PyMem_Malloc(2 * copies * bytes);
+    if (rows == NULL)
+        return PyErr_NoMemory(), 0;
+    for (Py_ssize_t i = 0; i < copies; i++) {
+        memcpy(rows + i * bytes, *low, bytes);
+        memcpy(rows + (copies + i) * bytes, *low_of, bytes);
+    }
+    *low = rows;
+    *low_of = rows + copies * bytes;
+    *row *= copies;
+    return 1;
+}
+
 /* Whether r has the last axes of x, and those before them are of length one. */
 int
 is_row_of(const Array *r, const Array *x)
@@ -127,20 +148,9 @@ put_slopes(PyObject *const *args, long flags, double kept, Secants *said)
         return 0;
     Py_ssize_t itemsize = x.bits / 8;
     const char *low = r.elements, *low_of = fr.elements;
-    char *rows = NULL;
-    if (row < BLOCK / 2 && row < size) { /* short rows are written out, to have no shorter loops */
-        Py_ssize_t copies = BLOCK / row, bytes = row * itemsize;
-        rows = PyMem_Malloc(2 * copies * bytes);
-        if (rows == NULL)
-            return PyErr_NoMemory(), 0;
-        for (Py_ssize_t i = 0; i < copies; i++) {
-            memcpy(rows + i * bytes, low, bytes);
-            memcpy(rows + (copies + i) * bytes, low_of, bytes);
-        }
-        low = rows;
-        low_of = rows + copies * bytes;
-        row *= copies;
-    }
+    char *rows;
+    if (!written_out(&low, &low_of, &row, size, itemsize, BLOCK, &rows))
+        return 0;
     Found found = {0, 0, INT64_MAX, 0, 0};
     Py_BEGIN_ALLOW_THREADS
     for (Py_ssize_t i = 0; i < size;) {

@@ -52,6 +52,10 @@ plain_array(PyObject *tensor, Array *array)
  * 1 / (x r), and the largest of x / r and r / x; 0, maybe with an error, where one of them is no number, and of others. */
 int range_of_divisors(PyObject *x, PyObject *r, double *range);
 int is_row_of(const Array *r, const Array *x); /* slopes.c: whether r has the last axes of x, and no others */
+/* slopes.c: two rows of `row` elements that are read again and again for `size` ones are written out to at least half a
+ * block, to have no shorter loops. `*held` is to be freed; 0 with an error. */
+int written_out(const char **low, const char **low_of, Py_ssize_t *row, Py_ssize_t size, Py_ssize_t itemsize,
+                Py_ssize_t block, char **held);
 /* powers.c: whether the slopes of u^p were put, of which those at the residual may be one row, and are finite. */
 int are_power_slopes(double p, const Array *x, const Array *r, const Array *fx, const Array *fr, const Array *to);
 

@@ -12,10 +12,11 @@ import torch
 
 from npdec._decomposed.axes import narrowed, row_by_row
 from npdec._decomposed.choices import is_watched
+from npdec._decomposed.size_limits import is_for_one_thread
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._law.ordinary_reverse import is_ordinary, on_graph_of
 from npdec._law.reverse_forms import on_graph_with
-from npdec._law.reverse_rows import axes_or_all, gradient_along, is_for_one_thread, reduced
+from npdec._law.reverse_rows import ALONE, axes_or_all, gradient_along, reduced
 from npdec._native import calls
 from npdec._torch.tracing import name_of
 
@@ -34,7 +35,7 @@ def _shares_of(value: torch.Tensor, residual: torch.Tensor, axes: Sequence[int],
     if calls is None:
         return None
     is_middle = len(axes) == axes[-1] - axes[0] + 1 < value.ndim - axes[0]
-    if is_middle and value.is_contiguous() and is_for_one_thread(value):
+    if is_middle and value.is_contiguous() and value.is_cpu and is_for_one_thread(value.numel(), ALONE):
         # Rows that lie beside each other are looked at as they lie.
         row, made = narrowed(residual, axes[0]).contiguous(), torch.empty_like(value)
         n, by = math.prod(value.shape[axes[0] : axes[-1] + 1]), math.prod(value.shape[axes[-1] + 1 :])

@@ -19,7 +19,7 @@ from npdec._law.ordinary_linear import unless_training
 from npdec._rules import inplace
 from npdec._rules.by_formula import by_formula, own_numbers, pointwise, residual_of, same_draws, value_of, with_numbers
 from npdec._rules.elementary import routed
-from npdec._rules.layers_reverse import unchanged, weighted_bags
+from npdec._rules.layers_reverse import weighted_bags
 from npdec._rules.rule import rule
 
 Function = Callable[..., Any]
@@ -296,15 +296,15 @@ def _pad_sequence(
 
 @rule(F.dropout, short=unless_training)
 def _dropout(func: Function, x: Any, p: float = 0.5, training: bool = True) -> Any:
-    if not 0 <= p <= 1:
-        return func(x.value, p, training)  # which says so
     return _masked(func, x, p, training)
 
 
-@rule("feature_dropout", torch.dropout, short=unchanged)
+@rule("feature_dropout", torch.dropout, short=unless_training)
 @rule("native_dropout")
 def _masked(func: Function, x: Any, p: float, train: bool | None) -> Any:
     """One mask for all parts: it is drawn by dropping out ones. Where nothing is, torch gives back what it got."""
+    if not 0 <= p <= 1:
+        return func(x.value, p, train)  # which says so
     mask_too = func is torch.native_dropout
     if not mask_too and not (train and p):
         return x
@@ -316,7 +316,7 @@ def _masked(func: Function, x: Any, p: float, train: bool | None) -> Any:
 def _alpha_dropout(func: Function, x: Any, p: float, train: bool) -> Any:
     """What is dropped takes the number that keeps mean and variance (Klambauer et al., "Self-normalizing neural
     networks", 2017, appendix)."""
-    if not train or p in (0, 1):
+    if not train or not 0 < p < 1:
         return _masked(func, x, p, train)
     depth = 1.7580993408473766
     a = 1 / math.sqrt((depth * depth * p + 1) * (1 - p))

@@ -9,16 +9,10 @@ from npdec._decomposed.broadcast_residuals import materialised_residual
 from npdec._law.ordinary_reverse import on_graph, on_graph_of
 from npdec._law.reverse_forms import single
 
-__all__ = ["unchanged", "weighted_bags"]
+__all__ = ["weighted_bags"]
 
 Function = Callable[..., Any]
 Options = dict[str, Any] | None
-
-
-def unchanged(func: Function, args: Sequence[Any], options: Options = None) -> Any:
-    """The form of calls that drop nothing out: torch gives back what it got."""
-    said = len(args) in (3, 4) and all(item is False for item in args[2:])
-    return args[0] if said and not options else NotImplemented
 
 
 def weighted_bags(func: Function, args: Sequence[Any], options: Options = None) -> Any:

@@ -11,10 +11,12 @@ import torch
 
 from npdec._decomposed.axes import again_and_again, row_by_row
 from npdec._decomposed.settings import current as settings
+from npdec._decomposed.size_limits import is_for_one_thread
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._law import ordinary, ordinary_reverse
 from npdec._law.on_demand import graph_on_demand
 from npdec._law.ordinary import FACTORS, has_elements
+from npdec._law.reverse_rows import ALONE
 from npdec._native import calls
 from npdec._rules.normalisation import deepest, flatness
 
@@ -22,7 +24,6 @@ __all__ = ["Rows", "back_through", "form", "of_groups", "of_instances", "of_shap
 
 Function = Callable[..., Any]
 _NUMBERS = 11  # of a row, as npdec/_native/normal.c has them
-_ALONE = 2**20  # elements, up to which one thread is enough
 
 
 class Rows(NamedTuple):
@@ -86,7 +87,7 @@ def _numbers(
     """What is kept of each row, and the residual that it was found beside; None where a path passes through zero
     variance, or the elements lie otherwise, or are so many (`size`) that several threads are asked."""
     length, leading, _, eps, centred = rows
-    if not length or not x.value.numel() or (size > _ALONE and torch.get_num_threads() > 1):
+    if not length or not x.value.numel() or not is_for_one_thread(size, ALONE):
         return None
     residual = again_and_again(x.residual, leading)
     numbers = torch.empty((x.value.numel() // length, _NUMBERS), dtype=torch.float64)

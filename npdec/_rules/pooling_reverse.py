@@ -9,9 +9,11 @@ from typing import Any
 import torch
 
 from npdec._decomposed.axes import narrowed
+from npdec._decomposed.size_limits import is_for_one_thread
 from npdec._decomposed.size_warnings import has_finite_sum
 from npdec._law.ordinary_reverse import derived, is_ordinary, on_graph_of
 from npdec._law.reverse_forms import on_graph_with
+from npdec._law.reverse_rows import ALONE
 from npdec._native import calls
 from npdec._torch.tracing import name_of
 
@@ -22,7 +24,6 @@ _NAMES = "input kernel_size stride padding dilation ceil_mode return_indices".sp
 _OF_POWERS = "input norm_type kernel_size stride ceil_mode".split()
 _MOST_POWER = 8  # as npdec/_native/powers.c has it
 _WALKED = -(2**31)  # as npdec/_native/pools.c has it
-_ALONE = 2**20  # elements, up to which one thread is enough
 
 
 def max_pool(func: Function, args: Sequence[Any], options: dict[str, Any] | None = None) -> Any:
@@ -35,7 +36,7 @@ def max_pool(func: Function, args: Sequence[Any], options: dict[str, Any] | None
     is_plain = all(named.get(option, False) is False for option in ("ceil_mode", "return_indices"))
     settings = _settings(named, count) if is_plain and name_of(func) == f"max_pool{count}d" else None
     size = x.value.numel()
-    if settings is None or (size > _ALONE and torch.get_num_threads() > 1):
+    if settings is None or not is_for_one_thread(size, ALONE):
         return NotImplemented
     kernel, stride, padding, dilation = (settings[i : i + count] for i in range(0, 4 * count, count))
     rooms = zip(x.value.shape[2:], kernel, stride, padding, dilation, strict=True)

@@ -11,9 +11,10 @@ import torch
 
 from npdec._decomposed.axes import narrowed, row_by_row
 from npdec._decomposed.reverse_graph import with_vjp
+from npdec._decomposed.size_limits import is_for_one_thread
 from npdec._law.ordinary_reverse import is_ordinary, on_graph, on_graph_of
 from npdec._law.quadrature_nodes import gauss_legendre
-from npdec._law.reverse_rows import gradient_along, reduced
+from npdec._law.reverse_rows import ALONE, gradient_along, reduced
 from npdec._native import calls
 
 __all__ = ["product", "running"]
@@ -22,7 +23,6 @@ Function = Callable[..., Any]
 Options = dict[str, Any] | None
 _EXACT = 64  # factors, of which as many nodes as are exact are no more than twice as many as are enough
 _MORE = (8, 16, 32, 64)  # nodes for the others, until twice as many find the same
-_ALONE = 2**20  # elements, up to which one thread is enough
 
 
 @functools.cache
@@ -70,7 +70,7 @@ def running(func: Function, args: Sequence[Any], options: Options = None) -> Any
     value, residual = x.value.movedim(dim, -1).contiguous(), x.residual.movedim(dim, -1)
     if not value.is_cpu or not value.numel() or value.shape[-1] > _EXACT:
         return NotImplemented
-    if value.numel() > _ALONE and torch.get_num_threads() > 1:
+    if not is_for_one_thread(value.numel(), ALONE):
         return NotImplemented
     row = narrowed(residual, residual.ndim - 1).contiguous()
     if not calls.products_back(value, row, _rules(value.shape[-1]), value, torch.empty_like(value)):

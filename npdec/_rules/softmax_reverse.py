@@ -14,6 +14,7 @@ import torch
 from npdec._decomposed.axes import again_and_again, row_by_row
 from npdec._decomposed.reverse_graph import with_vjp
 from npdec._decomposed.settings import current as settings
+from npdec._decomposed.size_limits import is_for_one_thread
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._law.ordinary_reverse import is_ordinary, on_graph, on_graph_of
 from npdec._law.quadrature import tolerance
@@ -27,7 +28,6 @@ Function = Callable[..., Any]
 _LENGTH, _NODES = 64, 32  # numbers of a row of which a matrix is made (npdec/_native/soft.c), and nodes
 _SIZE = 2**14  # numbers of matrices, up to which they take no longer than a node made in Python
 _LONG = 24.0  # the range of a row, over which single precision is not enough
-_ALONE = 2**18  # numbers, up to which one thread is enough
 
 
 def mean_of_rows(value: torch.Tensor, residual: torch.Tensor, digits_of: Callable[[float], float]) -> Any:
@@ -46,7 +46,7 @@ def nodes_of(value: torch.Tensor, residual: torch.Tensor, digits_of: Callable[[f
     None of others than C computes, or where these are many."""
     if calls is None or not value.is_cpu or not value.numel() or not value.ndim:
         return None
-    if value.numel() > _ALONE and torch.get_num_threads() > 1:
+    if not is_for_one_thread(value.numel()):
         return None
     value, row = value.contiguous(), again_and_again(residual, value.ndim - 1)
     longest = calls.soft_length(value, row)

@@ -16,7 +16,7 @@ import torch
 from npdec._array import wrap
 from npdec._core.base import ArrayBase
 from npdec._decomposed.reverse_graph import freed, overwritten
-from npdec._decomposed.size_limits import HANDFUL
+from npdec._decomposed.size_limits import HANDFUL, is_for_one_thread
 from npdec._decomposed.tensor import DecomposedTensor, carries, copy_of
 from npdec._law.create_graph import graph_wanted
 from npdec._native import calls
@@ -30,7 +30,6 @@ from npdec.attribution._result import Attribution
 __all__ = ["attributed"]
 
 _REAL = (torch.float64, torch.float32)
-_LITTLE = 2**18  # elements, of which one thread is enough
 _uses: Any = vars(torch.Tensor.__base__)["_use_count"]
 _of_storage: Any = torch._C._storage_Use_Count
 
@@ -100,7 +99,7 @@ def _shares(target: torch.Tensor, leaf: torch.Tensor, change: torch.Tensor) -> t
     slope = gradient_of_number(target, leaf)
     if slope is None:
         return None, None
-    if calls is not None and (slope.numel() <= _LITTLE or torch.get_num_threads() == 1):
+    if calls is not None and is_for_one_thread(slope.numel()):
         # Memory that nobody else has takes the products.
         alone = slope.is_contiguous() and _uses(slope) == 1 and sys.getrefcount(slope) == 2 and slope._base is None
         made = slope if alone and _of_storage(slope.untyped_storage()._cdata) == 2 else torch.empty_like(change)

@@ -13,7 +13,7 @@ from npdec._core.progress import Progress, Show
 from npdec._decomposed import block_sparse, completeness
 from npdec._decomposed.axes import narrowed
 from npdec._decomposed.reverse_graph import freed, overwritten
-from npdec._decomposed.size_limits import HANDFUL
+from npdec._decomposed.size_limits import HANDFUL, is_for_one_thread
 from npdec._decomposed.size_warnings import STEEP
 from npdec._decomposed.tensor import DecomposedTensor, Labels, copy_of, dispatch, first_use, is_broadcast
 from npdec._impl import _util
@@ -28,7 +28,6 @@ __all__ = ["Run", "component_of", "forward", "look_at", "marked_in_reverse", "re
 
 _ALL = ("all inputs",)
 _CHUNK = 64  # components in one pass, unless the caller says otherwise
-_LITTLE = 2**18  # elements, which are added up before torch has looked at them
 _ROUNDINGS = 64  # of numbers on the way to a result
 
 
@@ -163,7 +162,7 @@ def look_at(
     compares them sooner than torch does. What they are the derivative of is `moved`; `found` are the sum of their
     magnitudes and their sum, where these are known. Returns their sum."""
     row, most = row.detach(), _most(row.dtype)
-    if found is None and calls is not None and (row.numel() <= _LITTLE or torch.get_num_threads() == 1):
+    if found is None and calls is not None and is_for_one_thread(row.numel()):
         found = calls.sums(row)
     if found is not None:
         made, total = found

@@ -3,7 +3,6 @@ way, which looks at each call's completeness."""
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -11,14 +10,9 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-import npdec as np
-import tiers
+from reverse_cases import drawn, from_everywhere
 
 pytestmark = [pytest.mark.quick, pytest.mark.filterwarnings("ignore:There is a performance drop:UserWarning")]
-
-
-def drawn(*shape: int, seed: int = 0) -> torch.Tensor:
-    return torch.randn(shape, generator=torch.Generator().manual_seed(seed + len(shape)), dtype=torch.float64)
 
 
 X = drawn(3, 4, 6, seed=7)
@@ -195,40 +189,10 @@ CELLS = {kind: of_cell(kind, gates) for kind, gates in (("lstm", 4), ("gru", 3),
 WAYS = CELLS | LINEAR | PRODUCTS | LOSSES | ELEMENTS | LENGTHS | EXTREMES
 
 
-def total(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """A number that each element of the result comes into."""
-
-    def program(x: Any) -> Any:
-        made = function(x)
-        weights = torch.linspace(0.5, 1.5, made.numel(), dtype=made.dtype).reshape(made.shape)
-        return (made * weights).sum()
-
-    return program
-
-
-def is_close(found: Any, wanted: Any, digits: float = 1e-9) -> None:
-    size = float(wanted.attribution.abs().max()) + abs(float(wanted.value)) + 1e-9
-    assert float((found.attribution - wanted.attribution).abs().max()) <= digits * size
-    assert abs(float(found.error)) <= digits * size
-    assert abs(float(found.residual - wanted.residual)) <= digits * size
-
-
-def looked_at(name: str, x: torch.Tensor, baseline: Any, digits: float = 1e-9) -> None:
-    program = total(WAYS[name])
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", np.exceptions.DecompositionWarning)
-        found = np.attribute(program, x, baseline=baseline)
-        is_close(found, np.attribute(program, x, baseline=baseline, mode="forward"), digits)
-        with np.check_completeness():
-            is_close(found, np.attribute(program, x, baseline=baseline), digits)
-    assert torch.equal(found.value, program(x))
-
-
 def _from_everywhere(name: str) -> None:
     start = drawn(3, 4, 6, seed=11)
     start[2] = X[2]  # ends that are equal
-    for baseline in tiers.turns((0.0, start[0, 0], start), list(WAYS).index(name), 3):
-        looked_at(name, X, baseline)
+    from_everywhere(WAYS[name], X, start, list(WAYS).index(name))
 
 
 @pytest.mark.parametrize("name", LINEAR | PRODUCTS)
