@@ -151,6 +151,22 @@ def _reads_elsewhere(real: dict[str, str], mutating: str, reader: Any, writer: A
     )
 
 
+def _owned(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def can_reuse(self: Any, input_buffer: Any, output_buffer: Any = None) -> Any:
+        return original(self, input_buffer, output_buffer) and not (_joining.get() and _is_part(input_buffer.node))
+
+    return can_reuse
+
+
+def _is_part(buffer: Any) -> bool:
+    """Whether a buffer is a part of what a concatenation makes. torch gives its memory away when nobody reads the part
+    any more, though the whole is read: https://github.com/pytorch/pytorch/issues/100314 was another case of it."""
+    from torch._inductor import ir
+
+    return isinstance(buffer, ir.Buffer) and isinstance(buffer.layout, ir.NonOwningLayout)
+
+
 def _tiled(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def _select_tiling_indices(self: Any, fn_list: Any, var_sizes_list: Any, tiling_factor: Any) -> Any:
@@ -196,6 +212,7 @@ def _with_few_streams(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 _PATCHES = {
+    "torch._inductor.codegen.wrapper.PythonWrapperCodegen.can_reuse": _owned,
     "torch._inductor.codegen.cpp.KernelGroup.codegen_group": _stacked,
     "torch._inductor.codegen.cpp.TilingSelect._select_tiling_indices": _tiled,
     "torch._inductor.scheduler.Scheduler.fusable_weak_dep": _apart,

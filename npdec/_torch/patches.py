@@ -94,6 +94,10 @@ PATCHED: dict[str, tuple[str, str]] = {
         "loops stand in one kernel until it has 500 arguments, and all of their results have memory of their own",
         f"{_SOURCE}/_inductor/codegen/cpp.py",
     ),
+    "torch._inductor.codegen.wrapper.PythonWrapperCodegen.can_reuse": (
+        "what has gone into a concatenation is written over while the concatenation is read",
+        f"{_SOURCE}/_inductor/codegen/wrapper.py",
+    ),
     "torch._inductor.fx_passes.reinplace.is_node_realized": (
         "each write into a part of an array is a copy of all of it: a table takes the square of its time",
         f"{_SOURCE}/_inductor/fx_passes/reinplace.py",

@@ -221,3 +221,16 @@ def test_what_is_read_at_several_places_is_computed_once():
     assert realized(after(lambda y: y[:, 1:] * y[:, :-1]), 50, 50) == 1
     assert realized(after(lambda y: y * y + y.cos()), 2000) == 0
     assert realized(after(lambda y: y * 3 + y[:1]), 2000) == 0
+
+
+def test_parts_of_concatenations_are_not_written_over():
+    def waves(u, v):
+        w = u * 2 - v
+        ends = np.concatenate([w[-1:], w, w[:1]])
+        z = ends[:-2] + ends[2:] - w * 2
+        return z, z * 2 - w
+
+    rng = numpy.random.default_rng(1)
+    given = [np.array(rng.random(100)) for _ in range(2)]
+    for made, want in zip(np.jit(waves, fullgraph=True)(*given), waves(*given), strict=True):
+        np.testing.assert_allclose(made, want, rtol=1e-13)
