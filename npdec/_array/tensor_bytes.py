@@ -6,6 +6,8 @@ import ctypes
 
 import torch
 
+from npdec._torch.tracing import recording
+
 __all__ = ["bytes_of", "reinterpreted", "seen"]
 
 
@@ -49,4 +51,7 @@ def reinterpreted(tensor: torch.Tensor, dtype: torch.dtype) -> tuple[torch.Tenso
             "When changing to a larger dtype, its size must be a divisor of the total size in bytes of the last axis "
             "of the array."
         )
+    places = (tensor.storage_offset() * old, *strides[:-1])
+    if recording.get() is not None and not any(place % new for place in places):  # stand-ins have no bytes
+        return tensor.view(dtype), None
     return seen(tensor, dtype, 0, (*shape[:-1], shape[-1] * old // new), (*strides[:-1], new))

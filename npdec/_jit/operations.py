@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import operator
 from typing import Any
 
 import torch
@@ -11,7 +12,9 @@ from torch.utils._pytree import tree_iter
 from npdec._core.base import ArrayBase
 
 __all__ = [
+    "computes",
     "copied",
+    "described",
     "is_array",
     "is_by_integers",
     "is_composite",
@@ -50,13 +53,18 @@ def is_by_integers(func: Any, args: Any) -> bool:
     return all(index is None or index.dtype not in (torch.bool, torch.uint8) for index in args[1])
 
 
-def written(func: Any, args: Any, kwargs: Any) -> list[torch.Tensor]:
-    """The tensors that an operation writes into."""
-    found: list[torch.Tensor] = []
+def computes(node: torch.fx.Node) -> bool:
+    """Whether a node of a graph does more than to look at what others have made."""
+    return node.op == "call_function" and node.target is not operator.getitem and not is_view(node.target)
+
+
+def written(func: Any, args: Any, kwargs: Any, kind: type = torch.Tensor) -> list[Any]:
+    """The tensors that an operation writes into, or their nodes."""
+    found: list[Any] = []
     for place, argument in enumerate(func._schema.arguments):
         if argument.alias_info is not None and argument.alias_info.is_write:
             given = args[place] if place < len(args) else kwargs.get(argument.name)
-            found += [leaf for leaf in tree_iter(given) if isinstance(leaf, torch.Tensor)]
+            found += [leaf for leaf in tree_iter(given) if isinstance(leaf, kind)]
     return found
 
 
@@ -75,6 +83,12 @@ def memory(tensor: torch.Tensor) -> int:
 def layout(tensor: torch.Tensor) -> tuple[Any, ...]:
     """Where a tensor lies."""
     return memory(tensor), tensor.storage_offset(), tensor.shape, tensor.stride()
+
+
+def described(tensor: torch.Tensor) -> dict[str, Any]:
+    """What a node says of the tensors that it stands for."""
+    lies = {"shape": tensor.shape, "stride": tensor.stride(), "contiguous": tensor.is_contiguous()}
+    return {**lies, "dtype": tensor.dtype, "device": tensor.device}
 
 
 def copied(tensor: torch.Tensor) -> torch.Tensor:

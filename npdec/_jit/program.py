@@ -14,12 +14,14 @@ from npdec._array.convert import as_tensor
 from npdec._array.generic import generic
 from npdec._core.base import ArrayBase
 from npdec._decomposed.tensor import DecomposedTensor
+from npdec._jit import loops
 from npdec._jit.chosen import Chosen, refusal
 from npdec._jit.classes import as_results
 from npdec._jit.draws import Draws
 from npdec._jit.environment import Environment, Get, is_atom
 from npdec._jit.operations import copied, is_array
 from npdec._jit.recorder import Recorder
+from npdec._jit.rolled import rolled
 from npdec._random.generator import Generator
 from npdec._torch.tracing import Refused, recording
 
@@ -332,7 +334,12 @@ def recorded(
     program.spec = None if spec.is_leaf() else spec
     program.is_tuple = type(returned) is tuple and all(child.is_leaf() for child in spec.children())
     tensors = [tensor_of(owner) for owner in owners]
-    program.compiled = backend(graph, [*tensors, *draws.samples])
+    if recorder.most > loops.MOST_OPERATIONS:
+        if any(tensor.requires_grad for tensor in tensors):
+            raise Refused("its loop is long, and derivatives go back through it")
+        program.compiled = rolled(graph, [*tensors, *draws.samples], backend)
+    else:
+        program.compiled = backend(graph, [*tensors, *draws.samples])
     for part in (recorder, environment, draws):
         part.close()
     return program

@@ -15,11 +15,13 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 from torch.utils._pytree import tree_iter, tree_map
 
+from npdec._jit import loops
 from npdec._jit.bounds import Bounds
 from npdec._jit.chosen import Masks
 from npdec._jit.forwarding import Memories, Parts, Read
 from npdec._jit.operations import (
     copied,
+    described,
     is_by_integers,
     is_composite,
     is_view,
@@ -36,7 +38,6 @@ __all__ = ["Recorder"]
 _aten = torch.ops.aten
 # What torch's products of vectors call to give what they made another shape.
 _OF_AXES = {_aten.squeeze_.default, _aten.squeeze_.dim, _aten.squeeze_.dims}
-_MOST_OPERATIONS = 4000  # views not counted; more than that take compilers minutes
 _MOST_CONDITIONS = 256
 _MOST_CONSTANT = 4096  # elements of a constant that is computed while recording, for Python to ask for
 _MOST_BYTES = 1 << 32  # of the numbers that are computed to answer what Python asks
@@ -71,6 +72,7 @@ class Recorder(TorchDispatchMode):
         self.looked_at: list[torch.Tensor] = []  # what stays in the graph, though nothing comes of it
         self.after: dict[torch.fx.Node, int] = {}  # how many writes an operation was recorded
         self._writes = 0
+        self.most = loops.MOST_OPERATIONS  # more where the last of them are those of a loop
         self._forwarded: list[tuple[torch.fx.Node, Any, Any, dict[int, torch.Tensor]]] = []
 
     # -- what goes in and out ------------------------------------------------------------------------------------------
@@ -106,7 +108,8 @@ class Recorder(TorchDispatchMode):
     def finished(self, results: Iterable[torch.Tensor], apart: Iterable[bool]) -> torch.fx.GraphModule:
         """The graph of these results, and last, if there are conditions, whether they hold. A result that is `apart`
         shares its memory with nothing outside."""
-        self._take_back()
+        if self.most == loops.MOST_OPERATIONS:  # a loop that writes a part of an array should not look at the last one
+            self._take_back()
         nodes = [self._result(result) if alone else self.node(result) for result, alone in zip(results, apart)]
         if self.conditions:
             hold = [self.graph.call_function(_aten.eq.Scalar, one) for one in self.conditions.values()]
@@ -158,10 +161,8 @@ class Recorder(TorchDispatchMode):
             raise Refused("torch draws random numbers: give the function a generator, or what it draws")
         if torch.Tag.data_dependent_output in func.tags:
             raise Refused(f"the result of {func.overloadpacket.__name__} depends on numbers")
-        if self._computing >= _MOST_OPERATIONS:
-            raise Refused(
-                f"it does more than {_MOST_OPERATIONS} operations, loops being unrolled: compile the body of the loop"
-            )
+        if self._computing >= self.most:
+            self.most = loops.bound_beyond(self._computing, self._operations)
 
     def _record(self, func: Any, args: Any, kwargs: Any, tensors: list[torch.Tensor], constants: Any) -> Any:
         made = func(*args, **kwargs)
@@ -197,6 +198,7 @@ class Recorder(TorchDispatchMode):
             self._note_writes(func, *used)
         if func in _OF_AXES and self._nodes[id(made)].op != "placeholder":
             self._layouts[id(made)] = layout(made)
+            self._nodes[id(made)].meta.update(described(made))
         if isinstance(made, torch.Tensor):
             self._memories.made(func, args, made)
             self._keep(made, node, real)
@@ -281,7 +283,7 @@ class Recorder(TorchDispatchMode):
 
     def _stands_for(self, made: torch.Tensor, node: torch.fx.Node) -> torch.Tensor:
         self._nodes[id(made)] = node
-        node.meta.update(shape=made.shape, dtype=made.dtype, contiguous=made.is_contiguous())
+        node.meta.update(described(made))
         self._layouts[id(made)] = layout(made)
         self._held += made, made.untyped_storage()
         return made
@@ -359,6 +361,7 @@ class Recorder(TorchDispatchMode):
         with _disable_current_modes():
             number = self._numbers[node].item()
         kept = self.graph.call_function(_aten.clone.default, (node,))  # it may be written later
+        kept.meta.update(node.meta)
         self._operations.append(kept)
         self.conditions[kept] = kept, number
         return number

@@ -154,7 +154,7 @@ def _reads_elsewhere(real: dict[str, str], mutating: str, reader: Any, writer: A
 def _owned(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def can_reuse(self: Any, input_buffer: Any, output_buffer: Any = None) -> Any:
-        return original(self, input_buffer, output_buffer) and not (_joining.get() and _is_part(input_buffer.node))
+        return original(self, input_buffer, output_buffer) and not (_joining.get() and _is_part(input_buffer))
 
     return can_reuse
 
@@ -164,7 +164,8 @@ def _is_part(buffer: Any) -> bool:
     any more, though the whole is read: https://github.com/pytorch/pytorch/issues/100314 was another case of it."""
     from torch._inductor import ir
 
-    return isinstance(buffer, ir.Buffer) and isinstance(buffer.layout, ir.NonOwningLayout)
+    node = buffer if isinstance(buffer, ir.Buffer) else buffer.node  # of the scheduler, or what it stands for
+    return isinstance(node, ir.Buffer) and isinstance(node.layout, ir.NonOwningLayout)
 
 
 def _tiled(original: Callable[..., Any]) -> Callable[..., Any]:
