@@ -160,13 +160,14 @@ def _endless(function: UfuncBase, after: Any, before: Any, number: Number, like:
     a, b, kind = float(after._n), float(before._n), after._d
     if math.isfinite(a) == math.isfinite(b):
         return None
-    direct = kind in function._direct and not isinstance(function._bare, FunctionType)
+    bare = function._bare
+    direct = bare is not None and kind in function._direct and not isinstance(bare, FunctionType)
     if function._tag != "Pointwise" or x == r or not (kind is _HALF or direct) or not all(map(math.isfinite, column)):
         return None
     moved = (a - b) / (x - r)
     undefined = math.isnan(moved)
     made = _made(after, before, [moved * c if c or undefined else 0.0 for c in column], like.labels, kind)
-    name = function.__name__ if kind is _HALF else name_of(function._bare)
+    name = function.__name__ if bare is None or kind is _HALF else name_of(bare)
     for _ in range((2 if kind is _HALF else 1) * (undefined or any(column))):
         warn_infinite(name, made._t.value, made._t.residual)
     return made
