@@ -31,6 +31,7 @@ np.isclose(s, t) | np.isclose(k, s, rtol=0.5) | divmod(s, t) | divmod(s, k) | np
 s % 2 | 3 // s | np.frexp(s) | np.ldexp(s, 3)
 c & (s > k) | True ^ c | ~c | np.logical_or(s, t) | np.logical_not(s) | np.isnan(s) | np.nan_to_num(s)
 s.astype(np.float32) | s.astype(np.float64) | c * s | np.float_power(s, t) | np.std(s) | np.var(s) | np.nanstd(s)
+np.logical_or(s, p) | np.logical_and(p, s)
 s % p | p % s | s // p | np.fmod(s, p) | np.copysign(p, s) | np.heaviside(s, p) | divmod(p, s) | np.add(s, p)
 np.median(s) | np.nanmedian(s) | np.ptp(s) | np.cumprod(s) | np.nanmean(s) | np.nanmin(s) | np.nanprod(s)
 """
