@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import operator
 import sys
 from typing import Any
 
@@ -88,12 +87,10 @@ def _overlap(first: Any, second: Any, max_work: Any, default: int) -> bool:
     a, b = _tensor(first), _tensor(second)
     if max_work is None:
         max_work = default
-    try:
-        max_work = operator.index(max_work)
-    except TypeError:
-        raise ValueError("max_work must be an integer") from None
-    if abs(max_work) > sys.maxsize:
-        raise OverflowError("Python int too large to convert to C long")
+    if not isinstance(max_work, int):  # NumPy's scalars and arrays are none either
+        raise ValueError("max_work must be an integer")
+    if not -sys.maxsize - 1 <= max_work <= sys.maxsize:
+        raise OverflowError("Python int too large to convert to C ssize_t")
     if max_work < -2:
         raise ValueError("Invalid value for max_work")
     if a.device != b.device:

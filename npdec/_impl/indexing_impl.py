@@ -20,9 +20,10 @@ _MODES = ("clip", "wrap", "raise")  # by their numbers
 
 
 def as_integers(index: torch.Tensor, casting: str) -> torch.Tensor:
-    """An index in int64; booleans count as 0 and 1. Raises TypeError for floats (but no elements are no floats)."""
+    """An index in int64; booleans count as 0 and 1. Raises TypeError for floats, but not for an empty list, which is an
+    array of float64 here."""
     if index.dtype.is_floating_point or index.dtype.is_complex:
-        if index.numel():
+        if index.numel() or index.dtype is not torch.float64:
             name = str(index.dtype).removeprefix("torch.")
             raise TypeError(
                 f"Cannot cast array data from dtype('{name}') to dtype('int64') according to the rule '{casting}'"

@@ -24,7 +24,7 @@ from npdec._law.quadrature_nodes import gauss_legendre
 
 __all__ = [
     "LAWS", "LESS", "MORE", "NODES", "REAL_OF", "Law", "Numbers", "Sum", "compared", "each", "law_of_complex",
-    "length", "product", "quotient",
+    "length", "power", "product", "quotient",
 ]  # fmt: skip
 
 REAL_OF = {torch.complex128: torch.float64, torch.complex64: torch.float32}
@@ -68,7 +68,7 @@ def law_of_complex(
     if traits & Trait.DIVIDE:
         return quotient
     if traits & Trait.POWER or rates is slopes_impl.rates_of_power:
-        return _power
+        return power
     if set(tags.values()) == {"Linear"} and traits & Trait.EACH and traits & Trait.ELEMENTWISE:
         return each
     alone = sum(isinstance(key, int) for key in tags) == 1
@@ -152,7 +152,7 @@ def _secant(step: complex, after: complex, before: complex, steepest: float) -> 
     return slope if 1 / STEEP**4 <= abs(slope) <= steepest else None
 
 
-def _power(operands: Sequence[Numbers], ends: Ends, dtype: torch.dtype) -> Multipliers | None:
+def power(operands: Sequence[Numbers], ends: Ends, dtype: torch.dtype) -> Multipliers | None:
     """To a whole number: the slope of a small one is a polynomial."""
     a, b = operands
     n = b.x[0]
@@ -293,4 +293,4 @@ def each(operands: Sequence[Numbers], ends: Ends, dtype: torch.dtype) -> Multipl
     return None
 
 
-LAWS = (*SUMS, product, quotient, _holomorphic, _power, length, compared)  # as `few_complex.h` numbers them
+LAWS = (*SUMS, product, quotient, _holomorphic, power, length, compared)  # as `few_complex.h` numbers them

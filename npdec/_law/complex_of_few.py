@@ -18,6 +18,7 @@ from npdec._decomposed.size_limits import HANDFUL
 from npdec._decomposed.tensor import DecomposedTensor, merged
 from npdec._impl._storage import of_its_base
 from npdec._law.complex_laws import LESS, MORE, REAL_OF, Law, Numbers, Sum, each
+from npdec._law.complex_order_of_few import Extreme, Order
 from npdec._law.of_few import FEW, listed
 from npdec._law.ordinary import built
 from npdec._law.ordinary_linear import each as ordinary_each
@@ -84,7 +85,7 @@ def of_few(
 ) -> Any:
     """What a function gives of operands that are few (`are_few`), at their values and their residuals, which are in a
     complex dtype or Python's numbers; None where the law does not say it."""
-    if type(law) is Sum and all(type(x) is _Tensor and not x.ndim for x in values):
+    if isinstance(law, (Sum, Order, Extreme)) and all(type(x) is _Tensor and not x.ndim for x in values):
         func = law.of
     value = func(*values)
     if type(value) is not _Tensor or value.dtype not in _RESULTS or value.requires_grad:
@@ -138,11 +139,14 @@ def of_few(
     made = None
     for its, weights in zip(numbers, multipliers, strict=False):
         if its.components is not None:
-            term = _times(its.components, weights, len(labels))
+            own = [complex(w.real) for w in weights] if isinstance(law, Extreme) else weights
+            term = _times(its.components, own, len(labels))
             made = term if made is None else map(operator.add, made, term)
-    own = dtype if value.dtype is dtype else REAL_OF[dtype]
-    parts = [c.real for c in made] if own is not dtype else [part for c in made for part in (c.real, c.imag)]
-    together = torch.frombuffer(array.array(_CODES[own], parts), dtype=own)
+    if isinstance(law, Extreme):
+        made = law.crossed(numbers, multipliers, made)
+    kind = dtype if value.dtype is dtype else REAL_OF[dtype]
+    parts = [c.real for c in made] if kind is not dtype else [part for c in made for part in (c.real, c.imag)]
+    together = torch.frombuffer(array.array(_CODES[kind], parts), dtype=kind)
     result = built(value, residual, together.reshape(len(labels), *shape) if shape else together, labels)
     result.discrete = value.dtype is torch.bool
     return result

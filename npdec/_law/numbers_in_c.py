@@ -17,8 +17,8 @@ from npdec._law.all_components import current as chunk
 from npdec._native import calls
 
 __all__ = [
-    "chosen", "clamped_number", "compared_numbers", "ends_of_two", "jumps_of_numbers", "larger", "weighted",
-    "weighted_arrays",
+    "chosen", "clamped_number", "compared_numbers", "ends_of_two", "jumps_of_numbers", "larger", "stepped_beside",
+    "weighted", "weighted_arrays",
 ]  # fmt: skip
 
 Function = Callable[..., Any]
@@ -86,6 +86,11 @@ def jumps_of_numbers(shares: Any, func: Function, a: Any, b: Any) -> Any:
         return None
     which = _JUMPS.get((shares, func))
     return None if which is None else calls.jumps_of_numbers(which, a, b)
+
+
+def stepped_beside(value: Any, residual: Any, x: Any) -> Any:
+    """A result of a number beside a few constants, of which each element has its jump shared."""
+    return None if calls is None or chunk.get() is not None else calls.stepped_beside(value, residual, x)
 
 
 def weighted(value: Any, residual: Any, a: Any, b: Any, of_a: float, of_b: float) -> Any:

@@ -163,6 +163,9 @@ def _logic(share: Function, numeric: bool, func: Function, args: Sequence[Any]) 
     made = _of_numbers(share, func, a, b)
     if made is not NotImplemented:
         return made
+    made = _number_beside_few(share, func, a, b)
+    if made is not NotImplemented:
+        return made
     if not is_condition(a):
         if not is_condition(b) or not _is_constant(a, b):
             return NotImplemented
@@ -207,6 +210,21 @@ def _of_numbers(share: Function, func: Function, a: Any, b: Any) -> Any:
         return NotImplemented
     value, residual = [func(other, end) if swapped else func(end, other) for end in (x.value, x.residual)]
     return number_of(value, residual, [c * weight for c in known[2]], x.labels, x.components.dtype)
+
+
+def _number_beside_few(share: Function, func: Function, a: Any, b: Any) -> Any:
+    """Of a condition without axes and a few constant ones: of as many as these are."""
+    swapped = type(a) is not DecomposedTensor
+    x, other = (b, a) if swapped else (a, b)
+    if not is_condition(x) or x.value.ndim or type(other) is not torch.Tensor or other.dtype is not torch.bool:
+        return NotImplemented
+    if not other.ndim or not 0 < other.numel() <= HANDFUL or not (other.is_cpu and x.value.is_cpu):
+        return NotImplemented
+    if x.components.requires_grad:
+        return NotImplemented
+    value, residual = [func(other, end) if swapped else func(end, other) for end in (x.value, x.residual)]
+    components = x.components.reshape(-1, *[1] * other.ndim)
+    return condition_of(value, residual, components * share(_number(other, x)), x.labels)
 
 
 def _of_still_numbers(func: Function, *args: Any) -> Any:

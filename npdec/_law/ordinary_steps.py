@@ -20,7 +20,7 @@ from npdec._impl.quotients_impl import in_both_orders
 from npdec._law.all_components import current as chunk
 from npdec._law.all_components import need_all
 from npdec._law.native_forms import in_c
-from npdec._law.numbers_in_c import jumps_of_numbers
+from npdec._law.numbers_in_c import jumps_of_numbers, stepped_beside
 from npdec._law.of_few import FEW, ROUNDINGS, all_listed, listed, multiplier, shares_of_few
 from npdec._law.ordinary import Form, Number, built, carries_graph, is_ordinary, made_of, number_in, number_of, single
 from npdec._law.ordinary_numbers import constant_beside, numbers_in_two, sum_of_two
@@ -88,12 +88,17 @@ def _of_number_beside_few(places: Collection[int], func: Function, a: Any, b: An
     """Of one number and a few constants: of as many numbers as these are."""
     place = 0 if type(a) is DecomposedTensor else 1
     x, other = (b, a) if place else (a, b)
-    if place not in places or type(other) is not torch.Tensor or other.requires_grad or number_in(x) is None:
+    if place not in places or type(other) is not torch.Tensor or other.requires_grad or x.value.ndim:
         return NotImplemented
     if other.dtype is not x.value.dtype or not 0 < other.numel() <= HANDFUL or not other.is_cpu:
         return NotImplemented
     ends = [func(other, end) if place else func(end, other) for end in (x.value, x.residual)]
     outputs = list(zip(*ends, strict=True)) if type(ends[0]) is tuple else [ends]
+    made = [stepped_beside(after, before, x) for after, before in outputs]
+    if all(part is not None for part in made):
+        return tuple(made) if type(ends[0]) is tuple else made[0]
+    if number_in(x) is None:
+        return NotImplemented
     components = x.components.reshape(len(x.labels), *[1] * other.ndim).expand(len(x.labels), *other.shape)
     like = built(x.value.expand(other.shape), x.residual.expand(other.shape), components, x.labels)
     made = [_of_one(after, before, like, None, settings.get().frozen_conditions) for after, before in outputs]

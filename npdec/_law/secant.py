@@ -112,6 +112,8 @@ def secant(
     if not bool(close.any()):
         return _ranged(f, x, r, Slope(slope), difference, step, others)
     close &= zero | torch.isfinite(difference)
+    if not bool(close.any()):  # where an end is infinite
+        return _ranged(f, x, r, Slope(slope), difference, step, others)
     rounding = 16 * info.eps * _rounded(traits_of(function) & Trait.COARSE, x, r, fx, fr) / step.abs()
     slope = difference / torch.where(zero, 1, step)
     result = Slope(_fill_close(f, x, r, slope, close, zero, rounding, others))

@@ -325,6 +325,8 @@ of_compared(const ComplexCall *call, Py_complex (*weights)[HANDFUL])
 int
 complex_weights(int law, const ComplexCall *call, Py_complex (*weights)[HANDFUL])
 {
+    if (law >= COMPLEX_LESS)
+        return call->operands == 2 && order_weights(law, call, weights);
     static int (*const laws[])(const ComplexCall *, Py_complex (*)[HANDFUL]) = {
         of_product, of_quotient, of_holomorphic, of_power, of_length, of_compared};
     int operands = law == COMPLEX_HOLOMORPHIC || law == COMPLEX_LENGTH ? 1 : 2;

@@ -196,16 +196,24 @@ components_of(int law, const ComplexCall *call, Py_complex (*weights)[HANDFUL], 
     PyObject *tensor = tensor_by_rows(kind, &like, call->rows * call->count, &memory);
     for (Py_ssize_t at = 0; tensor != NULL && at < call->rows * call->count; at++) {
         Py_complex sum = {0, 0};
+        double crossing = 0;
         int is_first = 1;
         for (int i = 0; i < call->operands; i++) {
             if (!call->of[i].carries)
                 continue;
             Py_complex its = call->of[i].components[at];
             int is_less = (law == COMPLEX_DIFFERENCE && i == 1) || (law == COMPLEX_LESSENED && i == 0);
-            its = law > COMPLEX_LESSENED ? _Py_c_prod(its, weights[i][at % call->count]) : is_less ? _Py_c_neg(its) : its;
+            Py_complex weight = weights[i][at % call->count];
+            if (law >= COMPLEX_MAXIMUM) {
+                crossing = i == 0 ? its.real : is_first ? -its.real : crossing - its.real;
+                weight.imag = 0;
+            }
+            its = law > COMPLEX_LESSENED ? _Py_c_prod(its, weight) : is_less ? _Py_c_neg(its) : its;
             sum = is_first ? its : _Py_c_sum(sum, its);
             is_first = 0;
         }
+        if (law >= COMPLEX_MAXIMUM && weights[0][at % call->count].imag != 0)
+            sum.imag += weights[0][at % call->count].imag * crossing;
         if (is_whole) {
             put(memory, bits, 2 * at, sum.real);
             put(memory, bits, 2 * at + 1, sum.imag);
@@ -238,6 +246,8 @@ static PyObject *
 end_of(int law, PyObject *func, const ComplexCall *call, int is_residual)
 {
     PyObject *args[3] = {NULL};
+    if (law >= COMPLEX_LESS)
+        return ordered_end(law, call, call->limits == &known.twice, is_residual);
     int are_numbers = call->operands == 2 && law <= COMPLEX_LESSENED;
     for (int i = 0; i < call->operands; i++) {
         const ComplexOperand *its = &call->of[i];

@@ -32,10 +32,18 @@ typedef struct {
 
 /* As `npdec._law.complex_laws` numbers them. Of a sum the components are not multiplied: they may be infinite. */
 enum { COMPLEX_SUM, COMPLEX_DIFFERENCE, COMPLEX_LESSENED, COMPLEX_PRODUCT, COMPLEX_QUOTIENT, COMPLEX_HOLOMORPHIC,
-       COMPLEX_POWER, COMPLEX_LENGTH, COMPLEX_COMPARED, COMPLEX_LAWS };
+       COMPLEX_POWER, COMPLEX_LENGTH, COMPLEX_COMPARED, COMPLEX_LESS, COMPLEX_LESS_EQUAL,
+       COMPLEX_MAXIMUM, COMPLEX_MINIMUM, COMPLEX_LAWS };
 
 /* What the components of each operand are multiplied with at each element; 0 where a general way knows more. */
 int complex_weights(int law, const ComplexCall *call, Py_complex (*weights)[HANDFUL]);
+
+/* Of an order (complex_order.c): what there is at one end, the comparison of two numbers, or whether the first one
+ * leads, and the multipliers. Of the larger of two the imaginary part of the first one's is what the components of the
+ * crossing are multiplied with. */
+PyObject *ordered_end(int law, const ComplexCall *call, int is_double, int is_residual);
+int orders_first(int law, Py_complex a, Py_complex b);
+int order_weights(int law, const ComplexCall *call, Py_complex (*weights)[HANDFUL]);
 
 int set_power_nodes(PyObject *const *levels);         /* three tuples of nodes and weights; 0 with an error */
 

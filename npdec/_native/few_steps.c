@@ -123,6 +123,44 @@ stepped(const Form *form, PyObject *func, PyObject *const *args, Py_ssize_t coun
     return made;
 }
 
+/* stepped_beside(value, residual, number): what has of a decomposed number the jump of each element of a result beside a
+ * few constants; or None. */
+PyObject *
+stepped_beside(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    Parts x;
+    Array after, before;
+    double sums[FEW_COMPONENTS], jumps[FEW_COMPONENTS], steps[FEW_COMPONENTS], sizes[FEW_COMPONENTS];
+    PyObject *components = NULL, *made = NULL;
+    if (count != 3 || is_traced() || is_observed() || !Py_IS_TYPE(args[0], arrays.tensor)
+        || !look_at_any(args[0], &after) || !parts_of(args[2], &x))
+        return or_none(left_to_python());
+    Py_ssize_t size = elements_in(&after), rows = x.components_at.shape[0];
+    int is_open = x.value_at.rank == 0 && after.rank > 0 && size > 0 && size * rows <= FEW_COMPONENTS && few_is_open(&x)
+               && are_steps_usual() && after.bits == x.value_at.bits && is_made(args[0], &after, &after)
+               && is_made(args[1], &after, &before) && !is_boolean(&after) && !is_boolean(&before);
+    if (is_open) {
+        double a = few_element_of(&x.value_at, 0), r = few_element_of(&x.residual_at, 0);
+        int64_t shape[MOST_AXES + 1] = {rows};
+        const Array of_all = {.rank = after.rank + 1, .shape = shape, .bits = after.bits};
+        for (int axis = 0; axis < after.rank; axis++)
+            shape[axis + 1] = after.shape[axis];
+        for (Py_ssize_t i = 0; i < size; i++) {
+            jumps[i] = element(&after, i) - element(&before, i);
+            steps[i] = a - r;
+            sizes[i] = fabs(a) + fabs(r);
+        }
+        for (Py_ssize_t i = 0; i < rows * size; i++)
+            sums[i] = few_element_of(&x.components_at, i / size);
+        if (are_shared(sums, rows, size, jumps, steps, sizes, &after))
+            components = few_tensor_of(sums, &of_all, rows * size);
+        if (components != NULL)
+            made = finished(Py_NewRef(args[0]), Py_NewRef(args[1]), components, &x, 0);
+    }
+    let_parts_go(&x);
+    return or_none(made == NULL ? left_to_python() : made);
+}
+
 /* --- comparisons -------------------------------------------------------------------------------------------------- */
 
 static PyObject *

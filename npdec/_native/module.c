@@ -184,6 +184,8 @@ static PyMethodDef methods[] = {
      "chosen_number(condition, a, b), of decomposed numbers: one, or None."},
     {"weighted_numbers", (PyCFunction)(void (*)(void))weighted_numbers, METH_FASTCALL,
      "weighted_numbers(value, residual, a, b, weight of a, weight of b): a decomposed number, or None."},
+    {"stepped_beside", (PyCFunction)(void (*)(void))stepped_beside, METH_FASTCALL,
+     "stepped_beside(value, residual, number), of a decomposed number beside constants: what it has of jumps, or None."},
     {"jumps_of_numbers", (PyCFunction)(void (*)(void))jumps_of_numbers, METH_FASTCALL,
      "jumps_of_numbers(which, a, b), of decomposed numbers: one, a tuple of two, or None."},
     {"larger_of_arrays", (PyCFunction)(void (*)(void))larger_of_arrays, METH_FASTCALL,

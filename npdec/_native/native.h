@@ -1,13 +1,12 @@
 /* What the files of this folder share. */
 #ifndef NPDEC_NATIVE_H
 #define NPDEC_NATIVE_H
-
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 #include <stddef.h>
 
 /* Counts the changes of what `attach_...` take, as `npdec/_native/__init__.py` does. */
-#define INTERFACE 20
+#define INTERFACE 21
 
 /* The dtypes that a Python number holds. */
 enum kind { BOOL, INT8, INT16, INT32, INT64, UINT8, UINT16, UINT32, UINT64, FLOAT16, FLOAT32, FLOAT64, COMPLEX64,
@@ -323,6 +322,7 @@ PyObject *clamped_number(PyObject *module, PyObject *const *args, Py_ssize_t cou
 PyObject *chosen_number(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *weighted_numbers(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *jumps_of_numbers(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *stepped_beside(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *larger_of_arrays(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *chosen_of_arrays(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *ends_of_two(PyObject *module, PyObject *const *args, Py_ssize_t count);

@@ -16,9 +16,10 @@ from npdec._decomposed.registry import rows
 from npdec._decomposed.settings import current as settings
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._impl import dtypes_impl
-from npdec._law.complex_laws import REAL_OF, each
+from npdec._law.complex_laws import REAL_OF, Law, each, power
 from npdec._law.complex_of_few import are_few, in_memory, of_few
-from npdec._law.ordinary import is_observed
+from npdec._law.complex_order_of_few import ORDER
+from npdec._law.ordinary import built, is_observed
 from npdec._normalizer.discrete_calls import CARRIED, as_number
 
 __all__ = ["BESIDE", "COMPLEX", "TAKEN", "is_given", "of_complex"]
@@ -54,7 +55,10 @@ def is_given(inputs: tuple[Any, ...]) -> bool:
 def of_complex(function: UfuncBase, inputs: tuple[Any, ...]) -> Any:
     """What a ufunc of one or two gives of such operands; None where that is not to be found so."""
     row = rows.get(function._bare)
-    law = None if row is None else row.few_complex
+    law: Law | None
+    law, is_turned = ORDER.get(function.__name__, (None, False))  # of which torch has no function
+    if law is None and row is not None:
+        law = row.few_complex
     if law is None and len(inputs) == 1 and function._tag == "Linear":
         law = each
     if law is None:
@@ -68,7 +72,12 @@ def of_complex(function: UfuncBase, inputs: tuple[Any, ...]) -> Any:
     tensors = [_operand(x, dtype) for x in inputs]
     if any(tensor is None for tensor in tensors):
         return None
+    if law is not power and len(tensors) > 1 and tensors[0].dtype is not tensors[1].dtype:
+        tensors = [_in_complex(tensor, dtype) for tensor in tensors]
     call: Any = function._bare if dtype in function._direct else function.__kernel__
+    if is_turned:  # greater is less in the other order
+        tensors.reverse()
+        call = functools.partial(_turned, call)
     found = in_memory(law, call, tensors) if all(t.dtype is dtype for t in tensors) else None
     if found is not None:
         return wrap.wrap(found)
@@ -79,6 +88,17 @@ def of_complex(function: UfuncBase, inputs: tuple[Any, ...]) -> Any:
         residuals.append(residual if residual.dtype is dtype else residual.to(dtype))
     made = of_few(law, call, tensors, values, residuals, dtype)
     return None if made is None else wrap.wrap(made)
+
+
+def _in_complex(x: Any, dtype: torch.dtype) -> Any:
+    """An operand of real numbers as complex ones."""
+    if x.dtype is dtype or type(x) is _Tensor:
+        return x if x.dtype is dtype else x.to(dtype)
+    return built(x.value.to(dtype), x.residual.to(dtype), x.components.to(dtype), x.labels)
+
+
+def _turned(call: Any, a: Any, b: Any) -> Any:
+    return call(b, a)
 
 
 @functools.lru_cache(1024)

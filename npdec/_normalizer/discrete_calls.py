@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Sequence
+from types import FunctionType
 from typing import Any
 
 import torch
@@ -22,6 +23,7 @@ from npdec._decomposed.kept_components import dtype_of_steps
 from npdec._decomposed.registry import rows
 from npdec._decomposed.settings import current as settings
 from npdec._decomposed.size_limits import HANDFUL
+from npdec._decomposed.size_warnings import warn_infinite
 from npdec._decomposed.tensor import DecomposedTensor, Labels
 from npdec._dtypes.dtype import SCALARS
 from npdec._impl import dtypes_impl
@@ -30,6 +32,7 @@ from npdec._law.of_few import multiplier
 from npdec._law.ordinary import Number, built, condition_in, is_observed, number_in, number_of
 from npdec._law.pairs_of_numbers import Operand, compared, numbers_of, total
 from npdec._normalizer import discrete_arrays
+from npdec._torch.tracing import name_of
 
 __all__ = ["CARRIED", "MIXED", "TAKEN", "answered_at_once", "as_number", "is_given", "of_discrete"]
 
@@ -117,7 +120,8 @@ def _of_one(function: UfuncBase, x: Any) -> Any:
         return None
     after, before = (_computed(function, _host(x._d, end)) for end in number[:2])
     if function.nout == 1:
-        return _shared(after, before, number, tensor)
+        made = _endless(function, after, before, number, tensor)
+        return _shared(after, before, number, tensor) if made is None else made
     made = tuple([_shared(*ends, number, tensor) for ends in zip(after, before, strict=True)])
     return None if any(part is None for part in made) else made
 
@@ -147,6 +151,26 @@ def _shared(after: Any, before: Any, number: Number, like: DecomposedTensor) -> 
     if weight is None or (weight and not -1e6 <= weight <= 1e6):
         return None
     return _made(after, before, [c * weight for c in column], like.labels, dtype)
+
+
+def _endless(function: UfuncBase, after: Any, before: Any, number: Number, like: DecomposedTensor) -> Any:
+    """A result that is infinite or NaN at one end, of a function without jumps: whatever moves has an infinite share,
+    and of NaN all have NaN. None of others. Half precision says so twice: of the slope, and of what it rounds to."""
+    x, r, column = number
+    a, b, kind = float(after._n), float(before._n), after._d
+    if math.isfinite(a) == math.isfinite(b):
+        return None
+    bare = function._bare
+    direct = bare is not None and kind in function._direct and not isinstance(bare, FunctionType)
+    if function._tag != "Pointwise" or x == r or not (kind is _HALF or direct) or not all(map(math.isfinite, column)):
+        return None
+    moved = (a - b) / (x - r)
+    undefined = math.isnan(moved)
+    made = _made(after, before, [moved * c if c or undefined else 0.0 for c in column], like.labels, kind)
+    name = function.__name__ if bare is None or kind is _HALF else name_of(bare)
+    for _ in range((2 if kind is _HALF else 1) * (undefined or any(column))):
+        warn_infinite(name, made._t.value, made._t.residual)
+    return made
 
 
 def _made(after: Any, before: Any, components: list[float], labels: Labels, dtype: torch.dtype) -> Any:

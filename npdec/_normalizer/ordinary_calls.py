@@ -147,18 +147,23 @@ def _of_one_dtype(function: UfuncBase, inputs: tuple[Any, ...]) -> Any:
 
 
 def _of_carried(function: UfuncBase, inputs: tuple[Any, ...]) -> Any:
-    """What a ufunc gives of scalars that carry contributions, or of one and a number; None for all other operands."""
+    """What a ufunc gives of scalars that carry contributions, or of one and a number, or a plain array in the dtype in
+    which it computes; None for all other operands."""
     if function.__name__ == "ldexp" and type(inputs[-1]) is int and -_FAR < inputs[-1] < _FAR and not tracing():
         x, exponent = inputs[0]._t, dtypes_impl.kept_beside(inputs[-1], torch.int64)
         return wrap.wrap(function._kernel(x, exponent)) if type(x) is DecomposedTensor else None
-    key = tuple([x._d if type(x) in _HOLDING else type(x) for x in inputs])
+    key = tuple([x._d if type(x) in _HOLDING or type(x) is wrap.ARRAY else type(x) for x in inputs])
     loops = dtypes_impl.LOOPS[function._loops]
     dtype = loops.resolved.get(key)
     if dtype not in _ALONE or loops.mixed == "ldexp" or tracing():
         return None
     operands: list[Any] = []
     for x in inputs:
-        if type(x) in discrete_calls.CARRIED:
+        if type(x) is wrap.ARRAY:
+            if x._d is not dtype or type(x._t) is not _Tensor or not x._t.is_cpu or not x._t.dim():
+                return None
+            operands.append(x._t)
+        elif type(x) in discrete_calls.CARRIED:
             operands.append(discrete_calls.as_number(x._t, dtype))
         elif type(x) not in _CARRIED:
             operands.append(dtypes_impl.kept_beside(x._n if type(x) in _HOSTS else x, dtype))

@@ -30,6 +30,7 @@ from npdec._law import ordinary_reverse, reverse_beside
 from npdec._law.all_components import current as chunk
 from npdec._law.close_of_few import CLOSE
 from npdec._law.complex_laws import LAWS, NODES, REAL_OF
+from npdec._law.complex_order_of_few import ORDERS
 from npdec._law.create_graph import graph_wanted
 from npdec._law.of_few import LONGEST, RANGE
 from npdec._law.ordinary import is_moderate, is_observed, is_ordinary, of_the_value, pointwise, rows_of
@@ -135,7 +136,7 @@ def _attach() -> None:
     sizes = {dtype: torch.finfo(dtype) for dtype in (torch.complex64, torch.complex128)}
     steepest = {dtype: (STEEPEST.get(dtype, STEEP), half_of_digits(REAL_OF[dtype])) for dtype in sizes}
     limits = [(info.eps, info.tiny, *steepest[dtype]) for dtype, info in sizes.items()]
-    calls.attach_complex(LAWS, vars(Row)["few_complex"], *limits, *NODES)
+    calls.attach_complex((*LAWS, *ORDERS), vars(Row)["few_complex"], *limits, *NODES)
     calls.attach_slopes(ordinary_reverse.finished, least_in_doubles, partial(torch.empty, dtype=torch.float64))
     own = ordinary_reverse.on_graph_of, link_lazily, torch.empty_like, with_vjp
     calls.attach_reverse(pointwise, *own, derived_twice, settings.current, settings.USUAL)

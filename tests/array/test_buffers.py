@@ -621,8 +621,12 @@ def test_the_work_of_overlap_is_bounded(lib):
         )
         assert lib.may_share_memory(*arrays)
     assert told(lambda: lib.shares_memory(y, y, max_work=-3)) == ("ValueError", "Invalid value for max_work")
-    assert told(lambda: lib.shares_memory(y, y, max_work="a")) == ("ValueError", "max_work must be an integer")
-    with pytest.raises(OverflowError):
+    for other in ("a", 1.0, lib.int8(1), lib.int64(1), lib.array(1), lib.True_):  # only Python's integers are taken
+        for ask in (lib.shares_memory, lib.may_share_memory):
+            told_of = told(lambda ask=ask, other=other: ask(y, y, max_work=other))
+            assert told_of == ("ValueError", "max_work must be an integer")
+    assert lib.shares_memory(y, y, max_work=True)
+    with pytest.raises(OverflowError, match="too large to convert to C ssize_t"):
         lib.may_share_memory(y, y, max_work=10**100)
 
 

@@ -17,6 +17,7 @@ import npdec as np
 import tiers
 from npdec._decomposed import registry
 from npdec._law import complex_of_few
+from npdec._law.complex_order_of_few import ORDER
 from npdec._native import calls
 from npdec._rules import dispatch
 
@@ -32,7 +33,8 @@ UFUNCS = (
 ).split()
 OF_TWO = {
     "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv, "==": operator.eq,
-    "!=": operator.ne, "divide": np.divide, "equal": np.equal,
+    "!=": operator.ne, "divide": np.divide, "equal": np.equal, "<": operator.lt, "<=": operator.le, ">": operator.gt,
+    ">=": operator.ge, "maximum": np.maximum, "minimum": np.minimum, "fmax": np.fmax, "fmin": np.fmin,
 }  # fmt: skip
 AFTER, BEFORE = [1.5 + 1j, -2j, 0.3 - 0.2j], [0.1 + 0.2j, 1.0, 0.3 - 0.2j]
 ENDS = [
@@ -41,6 +43,7 @@ ENDS = [
     ([1.0 + 1j, 0.0, 1e-7j], [-1.0 - 1j, 1.0, 1.0]),  # through the origin, or to it
     ([1e9 + 1j, 1e-9j, 1e30], [1.0, 2.0, 1j]),
     ([complex("inf"), complex("nan"), 1.0], [1.0, 2.0, 1j]),
+    ([0.3 + 1j, 0.5j, 2.0 - 3j], [0.7 - 1j, 0.5j, 0.5 + 1j]),  # the imaginary parts decide, or jump where reals cross
 ]
 OTHER, OTHER_BEFORE = [0.3 - 1j, -2j, 1.0 + 1j], [0.7 + 0.1j, 0.5j, 3.0]
 
@@ -205,6 +208,7 @@ LAW_CASES = [
     *((function, None) for function in (torch.add, torch.sub, torch.mul, torch.div, torch.eq, torch.ne)),
     *((function, ()) for function in (torch.exp, torch.log, torch.sqrt, torch.tanh, torch.abs)),
     *((torch.pow, (n,)) for n in (-2, 2, 3, 4, 5.0)),
+    *((getattr(np, name).__kernel__, None) for name in ("less", "less_equal", "maximum", "minimum")),
 ]
 
 
@@ -214,14 +218,15 @@ LAW_CASES = [
 def test_in_memory(case: Any, dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """What C finds is to the last bit what Python finds, which answers wherever C does."""
     function, more = case
-    law = registry.rows[function].few_complex
+    law, _ = ORDER.get(function.__name__) or (registry.rows[function].few_complex, False)
     found = 0
     for after, before in ENDS:
         x = decomposed(after, before, dtype)
         same = x * 0 + decomposed(OTHER, OTHER_BEFORE, dtype, list(x._t.labels))
         other = decomposed(OTHER, OTHER_BEFORE, dtype, ["p", 0, "r"])
         plain = np.asarray(OTHER, dtype=dtype)._t
-        beside = [same._t, other._t, other._t[1].clone(), plain, 2.5, 1j, x._t]
+        numbers = [] if function.__name__ in ORDER else [2.5, 1j]  # of which ufuncs make tensors
+        beside = [same._t, other._t, other._t[1].clone(), plain, *numbers, x._t]
         calls_of: list[tuple[Any, ...]] = []
         for y in (x._t, x._t[0].clone(), x._t.reshape(3, 1), x._t.conj()):
             if more is not None:

@@ -167,3 +167,32 @@ def test_views_of_booleans_and_integers_stay_views() -> None:
         assert torch.equal(part.value[0], tensor.value[0])
         assert torch.equal(part.components[:, 0], tensor.components[:, 0])
         assert torch.equal(part.residual[0], tensor.residual[0])
+
+
+ENDLESS = [
+    (np.log, 1, 0), (np.log2, 1, 0), (np.log10, 1, 0), (np.log1p, -1, 0), (np.arctanh, 1, 0), (np.arctanh, 0, -1),
+    (np.arccosh, 1, 0), (np.arccosh, 0, 2), (np.sqrt, -1, 0), (np.arcsin, 2, 1),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", [bool, int])
+@pytest.mark.parametrize(("function", "value", "base"), ENDLESS)
+def test_of_an_infinite_end_it_is_said_as_of_an_array(function: Any, value: int, base: int, dtype: type) -> None:
+    if dtype is bool and {value, base} != {0, 1}:
+        return
+    array = np.decompose(np.asarray([float(value), 3.0]), baseline=np.asarray([float(base), 3.0])).astype(dtype)
+    alone = np.decompose(np.asarray([[float(value)] * 9]), baseline=np.asarray([[float(base)] * 9])).astype(dtype)
+    met: list[set[str]] = []
+    found: list[Any] = []
+    for given in (array[0], alone):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            found.append(function(given))
+        met.append({str(warning.message) for warning in caught})
+    assert met[0] == met[1] != set()
+    one, many = found[0]._t, found[1]._t[0, 0]
+    assert one.value.dtype is many.value.dtype
+    for part in ("value", "residual"):
+        assert torch.equal(getattr(one, part).nan_to_num(7), getattr(many, part).nan_to_num(7))
+    assert torch.equal(one.components[0].nan_to_num(7), many.components[0].nan_to_num(7))
+    assert one.components[1].nan_to_num(7) == (7 if one.components[0].isnan() else 0)
