@@ -81,6 +81,12 @@ def finished(
         if not calls.places_of_nan(slope, chosen):
             return None
         close = None if pieces or coarse else close_of(function)
+        if close is None and not pieces:
+            chosen, sizes = _put_derivatives(functools.partial(derivative, f), x, r, chosen, slope)
+            most, least, marked = max(most, sizes[0]), min(least, sizes[1]), len(chosen)
+            if not math.isfinite(most):
+                return None
+    if marked:
         if close is not None:
             sizes = calls.close_slopes(close, x, r, fx, fr, chosen, slope)
         else:
@@ -105,6 +111,30 @@ def finished(
     if not (info.tiny / info.eps <= least and most <= info.max * info.eps):
         return None
     return Slope(slope, steep=most > STEEPEST.get(slope.dtype, STEEP))
+
+
+def _put_derivatives(
+    derivative: Callable[[torch.Tensor], torch.Tensor],
+    x: torch.Tensor,
+    r: torch.Tensor,
+    chosen: torch.Tensor,
+    slope: torch.Tensor,
+) -> tuple[torch.Tensor, tuple[float, float]]:
+    """Put the derivatives where numbers are equal, which move nothing whatever they are. Returns the places that are
+    left, and the largest and the least magnitude of these derivatives, beside those of zero."""
+    near = elements(x, chosen)
+    still = near == elements(r, chosen)
+    if not bool(still.any()):
+        return chosen, (0.0, math.inf)
+    left = chosen[:0]
+    places = chosen
+    if not bool(still.all()):
+        left, places, near = chosen[~still], chosen[still], near[still]
+    made = undisturbed(derivative, near)
+    slope.view(-1).index_copy_(0, places, made)
+    size = made.abs()
+    least = torch.where(size == 0, math.inf, size).amin()
+    return left, (size.amax().item(), least.item())
 
 
 def least_in_doubles(function: object) -> float | None:

@@ -393,8 +393,11 @@ reversed_scaled(PyObject *func, PyObject *const *args, Py_ssize_t count, int is_
         int can_be = !is_known;
         if (can_be && is_number(constant))
             can_be = is_finite_number(constant) && (!is_divided || PyObject_IsTrue(constant) > 0);
+        const Array *its = pair.a.is_reversed ? &pair.b.at : &pair.a.at;
+        if (can_be && !is_divided && !is_number(constant)) /* of which there may be less than of the product */
+            can_be = is_finite(its);
         if (can_be && (!is_divided || pair.a.is_reversed))
-            made = linearly(func, &pair, !is_number(constant));
+            made = linearly(func, &pair, is_divided && !is_number(constant));
     }
     let_pair_go(&pair);
     return made == NULL ? left_to_python() : made;
