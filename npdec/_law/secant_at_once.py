@@ -82,8 +82,8 @@ def finished(
             return None
         close = None if pieces or coarse else close_of(function)
         if close is None and not pieces:
-            chosen, sizes = _put_derivatives(functools.partial(derivative, f), x, r, chosen, slope)
-            most, least, marked = max(most, sizes[0]), min(least, sizes[1]), len(chosen)
+            chosen, ends = _put_derivatives(functools.partial(derivative, f), x, r, chosen, slope)
+            most, least, marked = max(most, ends[0]), min(least, ends[1]), len(chosen)
             if not math.isfinite(most):
                 return None
     if marked:
@@ -100,8 +100,8 @@ def finished(
             else:
                 made = undisturbed(at, near) if pieces else _beside(f, function, coarse, x, r, fx, fr, chosen, at)
             flat.index_copy_(0, chosen, made)
-            ends = made.abs().aminmax()
-            sizes = float(ends.max), float(ends.min)
+            size = made.abs().aminmax()
+            sizes = float(size.max), float(size.min)
         most, least = max(most, sizes[0]), min(least, sizes[1])
         if not math.isfinite(sizes[0]):
             return None
