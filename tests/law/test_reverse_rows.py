@@ -60,7 +60,7 @@ def test_what_is_written_over_is_asked_again(name: str) -> None:
 def test_slopes_where_most_numbers_are_equal() -> None:
     """The slope of a curved function in single precision is the derivative where a number did not move, beside close
     numbers and far ones."""
-    r = torch.linspace(-4, 4, 1 << 12)
+    r = torch.linspace(-4, 4, 1 << 14)
     moved = torch.zeros_like(r)
     moved[::3], moved[1::7] = 1e-3, 0.5
     x = torch.stack([0.5 + moved, torch.full_like(r, -0.5)])
@@ -72,4 +72,4 @@ def test_slopes_where_most_numbers_are_equal() -> None:
     end = (x.sum(0) + r).double()
     steps = torch.where(moved == 0, 0, F.hardswish(end) - F.hardswish(r.double()))
     assert float((found.attribution.sum(0) - steps).abs().max()) <= 1e-6
-    assert abs(float(found.error)) <= 1e-5 * float(found.value)
+    assert abs(float(found.error)) <= 1e-4 * abs(float(found.value))
