@@ -32,6 +32,7 @@ LONG = 2.0**40  # steps, over which a slope may leave the exponent range
 _IN_PIECES, _COARSE = 1, 2  # as npdec/_native/slopes.c has them
 _ALONE = 2**18  # elements, up to which one thread is enough
 _SOME = 64  # elements without a slope that are gone through one by one
+_MANY = 2**12  # those of which the ones that did not move are sooner told apart
 _OF_SINGLE = 2.0**-28  # a difference beside numbers of double precision that has 25 bits
 _THREADS = 4  # with which torch's calls together take no less
 
@@ -81,6 +82,12 @@ def finished(
         if not calls.places_of_nan(slope, chosen):
             return None
         close = None if pieces or coarse else close_of(function)
+        if close is None and not pieces and marked > _MANY:
+            chosen, ends = _put_derivatives(functools.partial(derivative, f), x, r, chosen, slope)
+            most, least, marked = max(most, ends[0]), min(least, ends[1]), len(chosen)
+            if not math.isfinite(most):
+                return None
+    if marked:
         if close is not None:
             sizes = calls.close_slopes(close, x, r, fx, fr, chosen, slope)
         else:
@@ -94,8 +101,8 @@ def finished(
             else:
                 made = undisturbed(at, near) if pieces else _beside(f, function, coarse, x, r, fx, fr, chosen, at)
             flat.index_copy_(0, chosen, made)
-            ends = made.abs().aminmax()
-            sizes = float(ends.max), float(ends.min)
+            size = made.abs().aminmax()
+            sizes = float(size.max), float(size.min)
         most, least = max(most, sizes[0]), min(least, sizes[1])
         if not math.isfinite(sizes[0]):
             return None
@@ -105,6 +112,30 @@ def finished(
     if not (info.tiny / info.eps <= least and most <= info.max * info.eps):
         return None
     return Slope(slope, steep=most > STEEPEST.get(slope.dtype, STEEP))
+
+
+def _put_derivatives(
+    derivative: Callable[[torch.Tensor], torch.Tensor],
+    x: torch.Tensor,
+    r: torch.Tensor,
+    chosen: torch.Tensor,
+    slope: torch.Tensor,
+) -> tuple[torch.Tensor, tuple[float, float]]:
+    """Put the derivatives where numbers are equal, which move nothing whatever they are. Returns the places that are
+    left, and the largest and the least magnitude of these derivatives, beside those of zero."""
+    near = elements(x, chosen)
+    still = near == elements(r, chosen)
+    if not bool(still.any()):
+        return chosen, (0.0, math.inf)
+    left = chosen[:0]
+    places = chosen
+    if not bool(still.all()):
+        left, places, near = chosen[~still], chosen[still], near[still]
+    made = undisturbed(derivative, near)
+    slope.view(-1).index_copy_(0, places, made)
+    size = made.abs()
+    least = torch.where(size == 0, math.inf, size).amin()
+    return left, (size.amax().item(), least.item())
 
 
 def least_in_doubles(function: object) -> float | None:

@@ -64,7 +64,7 @@ attach_form(PyObject *module, PyObject *args)
                    {"unless near", unless_near}, {"unless square", unless_square}, {"added", added}, {"scaled", scaled}, {"divided", divided},
                    {"matmul", matmul}, {"layer", layer}, {"pointwise", pointwise},
                    {"sigmoid", sigmoid}, {"tanh", hyperbolic}, {"power", power}, {"written over", written_over}, {"cast", cast}, {"stepped", stepped},
-                   {"compared", compared}, {"masked", mask_selected}};
+                   {"compared", compared}, {"masked", mask_selected}, {"softened", softened}};
     static const char *const kinds[] = {"by rule",    "of axes",  "of a key", "reshaped", "squeezed",
                                         "unsqueezed", "permuted", "swapped",  "reduced"};
     static int count;

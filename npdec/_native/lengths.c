@@ -137,9 +137,10 @@ mean_directions(PyObject *module, PyObject *const *args, Py_ssize_t count)
     return count == 5 ? put_by_rows(args, args[4], direction_32, direction_64, how) : PyBool_FromLong(0);
 }
 
-/* ∫ 1/s and ∫ t/s of one path by |r|², r·d and |d|²; 0 where it comes near the origin, or squares leave the range. */
+/* ∫ 1/s and ∫ t/s of one path by |r|², r·d and |d|², |r|, |d| and 1/|d|; 0 where it comes near the origin, or squares
+ * leave the range. */
 static inline int
-inverses_of(double rr, double rd, double dd, double *to)
+inverses_by(double rr, double rd, double dd, double s0, double length, double inverse, double *to)
 {
     if (!(rr + dd < FAR) || !(rr + dd > 1 / FAR))
         return 0;
@@ -147,15 +148,21 @@ inverses_of(double rr, double rd, double dd, double *to)
         of_short(rr, rd, dd, to);
         return 1;
     }
-    double length = sqrt(dd), foot = rd / length, last = foot + length, q0 = rr - foot * foot;
-    double s0 = sqrt(rr), s1 = sqrt(rr + 2 * rd + dd);
+    double foot = rd * inverse, last = foot + length, q0 = rr - foot * foot, s1 = sqrt(rr + 2 * rd + dd);
     if (!(q0 > CLEAR * (rr + dd)))
         return 0;
     double outer0 = s0 + fabs(foot), outer1 = s1 + fabs(last);
     double gap = (foot > 0 ? outer0 : q0 / outer0) + (last < 0 ? outer1 : q0 / outer1);
-    to[0] = log((s0 + s1 + length) / gap) / length;
-    to[1] = ((s1 - s0) / length - foot * to[0]) / length;
+    to[0] = log((s0 + s1 + length) / gap) * inverse;
+    to[1] = ((s1 - s0) * inverse - foot * to[0]) * inverse;
     return 1;
+}
+
+static inline int
+inverses_of(double rr, double rd, double dd, double *to)
+{
+    double length = sqrt(dd);
+    return inverses_by(rr, rd, dd, sqrt(rr), length, 1 / length, to);
 }
 
 /* mean_inverses(rr, rd, dd, to, weighted), tensors of doubles of one shape: of |r|², r·d and |d|² puts ∫ 1/s and ∫ t/s, and
@@ -220,15 +227,17 @@ inverses_beside(PyObject *module, PyObject *const *args, Py_ssize_t count)
         is_done = all[i].shape[0] == rows && all[i].shape[1] == m;
     if (!is_done)
         return left_to_python(), PyBool_FromLong(0);
-    double *starts = PyMem_Malloc(m * sizeof *starts), made[2];
+    double *starts = PyMem_Malloc(2 * m * sizeof *starts), made[2]; /* their squares, and their lengths */
     if (starts == NULL)
         return PyErr_NoMemory();
-    for (Py_ssize_t k = 0; k < m; k++)
+    for (Py_ssize_t k = 0; k < m; k++) {
         starts[k] = square_of(&all[1], k, n);
+        starts[m + k] = sqrt(starts[k]);
+    }
     for (Py_ssize_t i = 0; is_done && i < rows; i++) {
-        double dd = square_of(&all[0], i, n);
-        for (Py_ssize_t k = i * m; is_done && k < i * m + m; k++) {
-            is_done = inverses_of(starts[k - i * m], number_in(&all[2], k), dd, made);
+        double dd = square_of(&all[0], i, n), length = sqrt(dd), inverse = 1 / length;
+        for (Py_ssize_t j = 0, k = i * m; is_done && j < m; j++, k++) {
+            is_done = inverses_by(starts[j], number_in(&all[2], k), dd, starts[m + j], length, inverse, made);
             for (int part = 0; is_done && part < 2; part++)
                 if (all[3].bits == 32)
                     ((float *)all[3 + part].elements)[k] = (float)made[part];

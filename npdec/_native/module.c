@@ -163,8 +163,6 @@ static PyMethodDef methods[] = {
      "soft_back(x, r, gradients, rule, to), of tensors: whether it is done."},
     {"soft_length", (PyCFunction)(void (*)(void))soft_length, METH_FASTCALL,
      "soft_length(x, r), of tensors: the largest range of the steps of a row, or None."},
-    {"soft_means", (PyCFunction)(void (*)(void))soft_means, METH_FASTCALL,
-     "soft_means(x, r, rule, to), of tensors: whether it is done."},
     {"attach_close", attach_close, METH_O, "attach_close(closed forms of slopes between close numbers)"},
     {"close_slopes", (PyCFunction)(void (*)(void))close_slopes, METH_FASTCALL,
      "close_slopes(closed form, x, r, f(x), f(r), places, slopes), of tensors: largest and least magnitude, or None."},

@@ -335,7 +335,6 @@ PyObject *put_secants(PyObject *module, PyObject *const *args, Py_ssize_t count)
 /* soft.c */
 PyObject *soft_back(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *soft_length(PyObject *module, PyObject *const *args, Py_ssize_t count);
-PyObject *soft_means(PyObject *module, PyObject *const *args, Py_ssize_t count);
 
 /* reverse.c */
 PyObject *attach_reverse(PyObject *module, PyObject *args);

@@ -6,7 +6,7 @@
 
 static struct {
     PyObject *on_graph_of, *with_vjp, *derived_twice, *settings, *usual; /* functions, variables of contexts */
-    PyObject *on_graph, *row, *data, *mul;                               /* names */
+    PyObject *on_graph, *row, *data, *mul, *base;                        /* names */
 } told;
 
 #define FEW (1 << 18)  /* elements, of which one thread is enough */
@@ -84,6 +84,18 @@ reversed_of(PyObject *tensor, Reversed *x)
     return left_to_python(), 0;
 }
 
+int
+are_settings_usual(void)
+{
+    return told.settings != NULL && !differs(told.settings, told.usual);
+}
+
+PyObject *
+on_graph_by(PyObject *value, PyObject *carrier, PyObject *back, PyObject *held)
+{
+    return PyObject_CallFunctionObjArgs(told.with_vjp, value, carrier, back, held, NULL);
+}
+
 PyObject *
 shape_of(const Array *at)
 {
@@ -96,6 +108,27 @@ shape_of(const Array *at)
             PyTuple_SET_ITEM(shape, axis, length);
     }
     return shape;
+}
+
+/* Of what equal rows were expanded from, where it lies as one of each: so functions of rows leave their residuals. */
+static PyObject *
+expanded_from(const Reversed *x, int axes)
+{
+    Array at;
+    const Array *low = &x->residual_at;
+    PyObject *base = PyObject_GetAttr(x->residual, told.base);
+    int is = base != NULL && Py_IS_TYPE(base, arrays.tensor) && look_at_any(base, &at) && at.rank == low->rank
+          && at.elements == low->elements && at.bits == low->bits && at.code == low->code;
+    for (int axis = 0; is && axis < low->rank; axis++) {
+        int is_one = axis < axes && low->strides[axis] == 0;
+        is = at.shape[axis] == (is_one ? 1 : low->shape[axis])
+          && (at.shape[axis] == 1 || at.strides[axis] == low->strides[axis]);
+    }
+    if (is && is_true_of(base, names.requires_grad))
+        is = 0;
+    if (!is)
+        Py_CLEAR(base);
+    return base;
 }
 
 /* What is known of equal rows is kept beside the residual. */
@@ -114,8 +147,11 @@ row_of(const Reversed *x, int axes)
     if (is_inside && known != NULL && PyTuple_CheckExact(known) && PyTuple_GET_SIZE(known) == 2
         && PyTuple_GET_ITEM(known, 0) == x->residual)
         return Py_NewRef(PyTuple_GET_ITEM(known, 1));
+    PyObject *row = expanded_from(x, axes);
+    if (row != NULL || PyErr_Occurred())
+        return row;
     PyObject *number = PyLong_FromLong(axes);
-    PyObject *row = number == NULL ? NULL : PyObject_CallFunctionObjArgs(given.narrowed, x->residual, number, NULL);
+    row = number == NULL ? NULL : PyObject_CallFunctionObjArgs(given.narrowed, x->residual, number, NULL);
     Py_XDECREF(number);
     return row;
 }
@@ -294,8 +330,9 @@ attach_reverse(PyObject *module, PyObject *args)
     told.row = PyUnicode_InternFromString("row");
     told.data = PyUnicode_InternFromString("data");
     told.mul = PyUnicode_InternFromString("mul");
+    told.base = PyUnicode_InternFromString("_base");
     if (told.on_graph == NULL || told.row == NULL || told.data == NULL || told.mul == NULL
-        || stand_before(pointwise, call_pointwise) < 0)
+        || told.base == NULL || stand_before(pointwise, call_pointwise) < 0)
         return NULL;
     Py_RETURN_NONE;
 }

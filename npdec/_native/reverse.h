@@ -24,6 +24,10 @@ PyObject *widened(PyObject *row, const Array *value); /* a row, which is stolen,
 PyObject *made_in_reverse(PyObject *value, PyObject *residual, PyObject *row, PyObject *on_graph, const Reversed *x);
 int put_data(PyObject *carrier, PyObject *value);  /* let what is on a graph have a value: 0, or -1 with an error */
 
+int are_settings_usual(void);
+/* A new value on the graph of a carrier: `back` takes gradients of it, and the tensors that are held, to the carrier's. */
+PyObject *on_graph_by(PyObject *value, PyObject *carrier, PyObject *back, PyObject *held);
+
 /* reverse_slopes.c: a function of torch, and what it is called with behind its first argument. */
 typedef struct {
     PyObject *func, *const *args, *options;

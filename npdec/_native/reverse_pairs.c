@@ -393,14 +393,35 @@ reversed_scaled(PyObject *func, PyObject *const *args, Py_ssize_t count, int is_
         int can_be = !is_known;
         if (can_be && is_number(constant))
             can_be = is_finite_number(constant) && (!is_divided || PyObject_IsTrue(constant) > 0);
+        const Array *its = pair.a.is_reversed ? &pair.b.at : &pair.a.at;
+        if (can_be && !is_divided && !is_number(constant)) /* of which there may be less than of the product */
+            can_be = is_finite(its);
         if (can_be && (!is_divided || pair.a.is_reversed))
-            made = linearly(func, &pair, !is_number(constant));
+            made = linearly(func, &pair, is_divided && !is_number(constant));
     }
     let_pair_go(&pair);
     return made == NULL ? left_to_python() : made;
 }
 
-/* A product of two matrices, or of batches of these, that are small. */
+/* A product with a constant matrix or vector, which looks at rows alone, or at each matrix of a batch. */
+static PyObject *
+by_constant_matrix(PyObject *func, Pair *pair)
+{
+    int is_first = pair->a.is_reversed, axes = pair->like->value_at.rank - (is_first ? 1 : 2);
+    const Side *other = is_first ? &pair->b : &pair->a;
+    if (axes < 1 || is_number(other->constant) || other->at.rank < 1 || other->at.rank > 2)
+        return NULL;
+    PyObject *carrier = of_two(func, is_first ? pair->a.x.on_graph : pair->a.constant,
+                               is_first ? pair->b.constant : pair->b.x.on_graph);
+    PyObject *value = carrier == NULL ? NULL : PyObject_CallMethodNoArgs(carrier, names.detach), *row = NULL;
+    PyObject *equal = value == NULL || !look_at_any(value, &pair->at) ? NULL : row_of(pair->like, axes);
+    if (equal != NULL)
+        row = of_two(func, is_first ? equal : pair->a.constant, is_first ? pair->b.constant : equal);
+    Py_XDECREF(equal);
+    return made_in_reverse(value, widened(Py_XNewRef(row), &pair->at), row, carrier, pair->like);
+}
+
+/* A product of two matrices, or of batches of these, that are small; or of one and a constant. */
 PyObject *
 reversed_matmul(PyObject *func, PyObject *const *args, Py_ssize_t count)
 {
@@ -416,6 +437,8 @@ reversed_matmul(PyObject *func, PyObject *const *args, Py_ssize_t count)
         if (can_be && elements_in(a) * b->shape[b->rank - 1] <= LARGEST)
             made = by_middles(func, &pair, a->rank - 2, 0);
     }
+    else
+        made = by_constant_matrix(func, &pair);
     let_pair_go(&pair);
     return made == NULL ? left_to_python() : made;
 }

@@ -295,23 +295,26 @@ ends_at(PyObject *module, PyObject *const *args, Py_ssize_t count)
     Py_RETURN_TRUE;
 }
 
-/* Put the secants of the two rows of values over those of ends, and tell the largest and the least magnitude; 0 where a
- * difference is not more than `kept` times the value. Where both values are zero, so is the slope, and no digit lost. */
-static int
+/* Put the secants of the two rows of values over those of ends, and tell the largest and the least magnitude; how many
+ * are left, whose difference is not more than `kept` times the value. Where both values are zero, so is the slope, and no
+ * digit lost. */
+static Py_ssize_t
 put_differences(const double *x, const double *fx, const int64_t *places, Py_ssize_t some, double kept, float *to,
                 double *most, double *least)
 {
-    for (Py_ssize_t i = 0; i < some; i++)
-        if (!(fabs(fx[i] - fx[some + i]) > kept * fabs(fx[i])
-              || (fx[i] == 0 && fx[some + i] == 0 && x[i] != x[some + i])))
-            return 0;
+    Py_ssize_t left = 0;
     for (Py_ssize_t i = 0; i < some; i++) {
-        double slope = (fx[i] - fx[some + i]) / (x[i] - x[some + i]), size = fabs(slope);
+        double move = fx[i] - fx[some + i];
+        if (!(fabs(move) > kept * fabs(fx[i]) || (fx[i] == 0 && fx[some + i] == 0 && x[i] != x[some + i]))) {
+            left++;
+            continue;
+        }
+        double slope = move / (x[i] - x[some + i]), size = fabs(slope);
         to[places[i]] = (float)slope;
         *most = size > *most ? size : *most;
         *least = size < *least && size > 0 ? size : *least;
     }
-    return 1;
+    return left;
 }
 
 /* put_secants(ends, values, places, to, kept): puts the secants of the two rows of values over those of ends there, and
@@ -330,7 +333,7 @@ put_secants(PyObject *module, PyObject *const *args, Py_ssize_t count)
     if (places == NULL || PyErr_Occurred() || size_of(&ends) != 2 * some || size_of(&values) != 2 * some
         || period_of(&ends) != 2 * some || period_of(&values) != 2 * some || period_of(&to) != size_of(&to))
         return or_none(left_to_python());
-    if (!put_differences(ends.elements, values.elements, places, some, kept, to.elements, &most, &least))
+    if (put_differences(ends.elements, values.elements, places, some, kept, to.elements, &most, &least) > 0)
         Py_RETURN_NONE;
     return Py_BuildValue("dd", most, least);
 }
@@ -356,13 +359,12 @@ secants_between(PyObject *x, PyObject *r, PyObject *to, PyObject *empty, double 
         put_ends(high.elements, low.elements, row, places, some, at);
         values = f(ends, of);
         is_done = values != NULL && plain_array(values, &made) && made.bits == 64 && size_of(&made) == 2 * some
-               && period_of(&made) == 2 * some
-               && put_differences(at, made.elements, places, some, kept, slopes.elements, &most, &least);
-    }
-    if (is_done) {
-        found->most = most;
-        found->least = least;
-        found->marked = 0;
+               && period_of(&made) == 2 * some;
+        if (is_done) {
+            found->marked = put_differences(at, made.elements, places, some, kept, slopes.elements, &most, &least);
+            found->most = most;
+            found->least = least;
+        }
     }
     PyMem_Free(places);
     Py_XDECREF(size);

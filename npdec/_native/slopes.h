@@ -22,8 +22,8 @@ Close *close_form(PyObject *function);
 int between(double found, const double *ends, double eps, double *slope);
 
 /* Put those between close numbers in single precision, which are marked as NaN, by the differences in double precision
- * of `f(·, of)`; `empty` makes a tensor of so many doubles. 0, maybe with an error, where a difference is not more than
- * `kept` times the value. */
+ * of `f(·, of)`; `empty` makes a tensor of so many doubles. Marked stay those whose difference is not more than `kept`
+ * times the value; 0, maybe with an error, where all do. */
 typedef PyObject *Caller(PyObject *tensor, const void *of);
 int secants_between(PyObject *x, PyObject *r, PyObject *to, PyObject *empty, double kept, Caller *f,
                 const void *of, Secants *found);

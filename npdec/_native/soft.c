@@ -1,8 +1,6 @@
-/* Softmax in reverse mode, of rows of few numbers: of each row the mean of p(t) = softmax(r + t (x − r)) along the path,
- * and of its derivative diag(p) − p pᵀ, by nodes that Python has chosen (npdec/_rules/softmax_reverse.py). */
+/* What functions of rows in reverse mode share: how the rows of two tensors lie beside each other, the range of the steps
+ * between them, and the nodes that Python has chosen (npdec/_rules/softmax_reverse.py). */
 #include "soft.h"
-
-#define LONGEST 64 /* numbers of a row of which a matrix is made */
 
 /* Rows of x and of r, which has as many or a part of them, again and again; the number of them, or 0 where they do not
  * lie one after the other. */
@@ -45,13 +43,6 @@ put_by_rows(PyObject *const *ends, PyObject *to, RowFunction *single, RowFunctio
     Py_END_ALLOW_THREADS
     PyMem_RawFree(space);
     return PyBool_FromLong(is_done);
-}
-
-/* Of two ends of a path the step; none between two of −inf, which a mask has put there. */
-static inline double
-step_between(double end, double start)
-{
-    return end == -INFINITY && start == -INFINITY ? 0 : end - start;
 }
 
 /* The range of the steps of a row; negative where a mask leaves nothing of it, and NaN where they are not finite. */
@@ -125,68 +116,4 @@ rule_of(PyObject *list, double *times, double *weights)
             return 0;
     }
     return nodes;
-}
-
-/* soft_means(x, r, rule, to): puts the mean of p of each row, or, where `to` has one more axis, the matrix of its mean
- * derivative, whose rows add up to zero; whether it was done. */
-PyObject *
-soft_means(PyObject *module, PyObject *const *args, Py_ssize_t count)
-{
-    Array x, r, to;
-    double times[MOST_NODES], weights[MOST_NODES], low[LONGEST], d[LONGEST], p[LONGEST], made[LONGEST * LONGEST];
-    Py_ssize_t period, rows = count == 4 ? rows_of_two(args, &x, &r, &period) : 0;
-    Py_ssize_t nodes = rows > 0 ? rule_of(args[2], times, weights) : 0;
-    if (nodes == 0 || x.shape[x.rank - 1] > LONGEST || !plain_array(args[3], &to) || to.bits != x.bits
-        || is_seen_by_torch())
-        return left_to_python(), PyBool_FromLong(0);
-    Py_ssize_t n = x.shape[x.rank - 1], size = size_of(&to), length = size / rows;
-    if (period_of(&to) != size || (length != n && length != n * n) || size != rows * length)
-        return left_to_python(), PyBool_FromLong(0);
-    int is_matrix = to.rank == x.rank + 1;
-    if (length != (is_matrix ? n * n : n))
-        return left_to_python(), PyBool_FromLong(0);
-    Py_BEGIN_ALLOW_THREADS
-    for (Py_ssize_t i = 0; i < rows; i++) {
-        for (Py_ssize_t j = 0; j < n; j++) {
-            low[j] = number_in(&r, (i * n + j) % period);
-            d[j] = step_between(number_in(&x, i * n + j), low[j]);
-        }
-        for (Py_ssize_t j = 0; j < length; j++)
-            made[j] = 0;
-        for (Py_ssize_t k = 0; k < nodes; k++) {
-            double top = -INFINITY, sum = 0;
-            for (Py_ssize_t j = 0; j < n; j++) {
-                p[j] = low[j] + times[k] * d[j];
-                top = p[j] > top ? p[j] : top;
-            }
-            for (Py_ssize_t j = 0; j < n; j++)
-                sum += p[j] = exp(p[j] - top);
-            for (Py_ssize_t j = 0; j < n; j++)
-                p[j] /= sum;
-            if (!is_matrix)
-                for (Py_ssize_t j = 0; j < n; j++)
-                    made[j] += weights[k] * p[j];
-            else
-                for (Py_ssize_t j = 0; j < n; j++) {
-                    double factor = weights[k] * p[j];
-                    for (Py_ssize_t l = 0; l < n; l++)
-                        made[j * n + l] -= factor * p[l];
-                }
-        }
-        for (Py_ssize_t j = 0; is_matrix && j < n; j++) {
-            double sum = 0;
-            made[j * n + j] = 0;
-            for (Py_ssize_t l = 0; l < n; l++)
-                sum += made[j * n + l];
-            made[j * n + j] = -sum;
-        }
-        if (to.bits == 32)
-            for (Py_ssize_t j = 0; j < length; j++)
-                ((float *)to.elements)[i * length + j] = (float)made[j];
-        else
-            for (Py_ssize_t j = 0; j < length; j++)
-                ((double *)to.elements)[i * length + j] = made[j];
-    }
-    Py_END_ALLOW_THREADS
-    Py_RETURN_TRUE;
 }

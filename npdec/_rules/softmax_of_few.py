@@ -12,10 +12,11 @@ import torch
 
 from npdec._decomposed.settings import current as settings
 from npdec._decomposed.tensor import DecomposedTensor
+from npdec._law.native_forms import in_c
 from npdec._law.ordinary import Form, built, is_ordinary
 from npdec._law.quadrature import tolerance
 from npdec._law.quadrature_nodes import gauss_legendre
-from npdec._rules.softmax_reverse import in_reverse
+from npdec._rules.softmax_reverse import in_reverse, plan
 from npdec._torch.functorch import is_transformed
 from npdec._torch.tracing import tracing
 
@@ -97,7 +98,8 @@ def of_rows(log: bool) -> Form:
             passed = components * mean - across.transpose(0, 1)
         return built(made[0], made[1], _from_rows(passed, x.components, axes, dim), x.labels)
 
-    return form
+    known = (functools.partial(plan, log, digits_of), torch.log_softmax if log else torch.softmax)
+    return in_c("softened", known=known)(form)
 
 
 def _rows_of(t: torch.Tensor, axes: int, dim: int) -> torch.Tensor:

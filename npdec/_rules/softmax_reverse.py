@@ -1,6 +1,5 @@
-"""softmax and log_softmax in reverse mode by the shortest way, of rows of few numbers along the last axis: the mean
-derivative is a matrix of each row (`npdec._native`), with which gradients go back without Python. The general way is
-`npdec._rules.softmax`."""
+"""softmax and log_softmax in reverse mode by the shortest way: gradients go back by one node, which finds the mean
+derivative of each row (`npdec._native`). The general way is `npdec._rules.softmax`."""
 
 from __future__ import annotations
 
@@ -22,11 +21,11 @@ from npdec._law.quadrature_nodes import gauss_legendre
 from npdec._law.reverse_forms import on_graph_with
 from npdec._native import calls
 
-__all__ = ["in_reverse", "log_sum", "mean_of_rows", "nodes_of", "rules_of", "table_of"]
+__all__ = ["in_reverse", "log_sum", "mean_of_rows", "nodes_of", "plan", "rules_of", "table_of"]
 
 Function = Callable[..., Any]
-_LENGTH, _NODES = 64, 32  # numbers of a row of which a matrix is made (npdec/_native/soft.c), and nodes
-_SIZE = 2**14  # numbers of matrices, up to which they take no longer than a node made in Python
+_NODES = 32
+_DTYPES = {64: torch.float64, 32: torch.float32}
 _LONG = 24.0  # the range of a row, over which single precision is not enough
 
 
@@ -98,49 +97,44 @@ def in_reverse(
     found = nodes_of(value, residual, digits_of)
     if found is None:
         return NotImplemented
-    made, n = func(x.value, *rest, **options), value.shape[-1]
+    made = func(x.value, *rest, **options)
     if made.dtype is not value.dtype:
         return NotImplemented
-    value, row, rule = found
     base = row_by_row(lambda u: func(u, *rest, **options), x.residual, dim % value.ndim)
-    given = on_graph_of(x) if last else on_graph_of(x).movedim(dim, -1)
-    if log:
-        means = torch.empty_like(value)
-        if not calls.soft_back(value, row, None, table_of(value, digits_of), means):
-            return NotImplemented
-        carrier = given - (given * means).sum(-1, keepdim=True)
-    elif n <= _LENGTH and value.numel() * n <= _SIZE:
-        means = value.new_empty((*value.shape, n))
-        if not calls.soft_means(value, row, rule, means):
-            return NotImplemented
-        carrier = torch.matmul(means, given.unsqueeze(-1)).squeeze(-1)
-    else:
-        back = _Back(rule, table_of(value, digits_of))
-        seen = made if last else made.movedim(dim, -1)
-        carrier = with_vjp(torch.empty_like(seen), given, back, (value, row))
-    if not last:
-        carrier = carrier.movedim(-1, dim)
+    back = plan(log, digits_of, value.dtype.itemsize * 8)[1]
+    if last:
+        carrier = with_vjp(made, on_graph_of(x), back, found[:2])
+        return on_graph(carrier.detach(), base, carrier, x)
+    seen = torch.empty_like(made.movedim(dim, -1))
+    carrier = with_vjp(seen, on_graph_of(x).movedim(dim, -1), back, found[:2]).movedim(-1, dim)
     carrier.data = made
     return on_graph(made, base, carrier, x)
 
 
-class _Back:
-    """What takes gradients of softmax back: its mean derivative is a symmetric matrix of each row."""
+@functools.cache
+def plan(log: bool, digits_of: Callable[[float], float], bits: int) -> tuple[float, _Back]:
+    """For numbers of so many bits: up to which range of a row nodes are enough, and what takes gradients back."""
+    table = rules_of(digits_of(tolerance(dtype := _DTYPES[bits])), dtype)
+    return table[1][-1].item(), _Back(log, table)
 
-    def __init__(self, rule: Sequence[tuple[float, float]], table: tuple[torch.Tensor, torch.Tensor]) -> None:
-        self.rule, self.table = rule, table
+
+class _Back:
+    """What takes gradients of softmax back, whose mean derivative is a symmetric matrix of each row; or those of
+    log_softmax, from which the mean of softmax is taken as often as they are in all."""
+
+    def __init__(self, log: bool, table: tuple[torch.Tensor, torch.Tensor]) -> None:
+        self.log, self.table = log, table
 
     def __call__(self, grad: torch.Tensor, value: torch.Tensor, row: torch.Tensor) -> torch.Tensor:
         grad = grad.contiguous()
         made = torch.empty_like(grad)
-        if calls.soft_back(value, row, grad, self.table, made):
-            return made
-        total = torch.zeros_like(grad)  # where somebody looks on
-        step = torch.where(value == row, 0, value - row)
-        for time, weight in self.rule:
-            p = torch.softmax(torch.add(row, step, alpha=time), -1)
-            total += weight * p * (grad - (p * grad).sum(-1, keepdim=True))
-        return total
+        if not calls.soft_back(value, row, None if self.log else grad, self.table, made):
+            made.zero_()  # where somebody looks on
+            step = torch.where(value == row, 0, value - row)
+            for time, weight in gauss_legendre(_NODES):
+                p = torch.softmax(torch.add(row, step, alpha=time), -1)
+                made += weight * p * (1 if self.log else grad - (p * grad).sum(-1, keepdim=True))
+        return torch.addcmul(grad, made, grad.sum(-1, keepdim=True), value=-1) if self.log else made
 
 
 def log_sum(

@@ -6,7 +6,6 @@ which takes longer than a small network does.
 
 from __future__ import annotations
 
-import math
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -48,7 +47,7 @@ def attributed(f: Callable[..., Any], given: Any, baseline: Any, output: Any) ->
     if x.is_inference() or graph_wanted.get():
         return None
     start = 0.0 if baseline is None else float(baseline)
-    if not math.isfinite(start) or abs(start) > torch.finfo(x.dtype).max:
+    if start and not abs(start) <= torch.finfo(x.dtype).max:
         return None
     return undisturbed(_attributed, f, x.detach(), start, output, as_torch)
 
@@ -65,7 +64,9 @@ def _attributed(
     marked.row = base, row
     state = torch.default_generator.get_state()
     try:
-        (one,), _ = choose(f(marked if as_torch else wrap.wrap_array(marked)), output)
+        one = f(marked if as_torch else wrap.wrap_array(marked))
+        if output is not None or type(one) is not DecomposedTensor or one.ndim:
+            ((one,), _) = choose(one, output)
         target = component_of(one)
         shares, sums = (None, None) if target is None else _shares(target, leaf, change)
     except RuntimeError as error:
@@ -77,13 +78,15 @@ def _attributed(
         shares = torch.zeros_like(change)
     if isinstance(one, DecomposedTensor):
         value, residual = one.value.detach(), one.residual.detach()
-        moved = value.item() - residual.item() if "components" not in vars(one) else target.item()  # type: ignore[union-attr]
+        ends = high, low = value.item(), residual.item()
+        moved = high - low if "components" not in vars(one) else target.item()  # type: ignore[union-attr]
     else:
         value = residual = one.detach()
+        ends = high, low = value.item(), value.item()
         moved = 0.0
-    total = look_at((change,), value, residual, shares, moved, sums)
+    total = look_at((change,), value, residual, shares, moved, sums, ends)
     dtype = value.dtype if carries(value.dtype) else shares.dtype
-    missed = torch.scalar_tensor(value.item() - residual.item() - total, dtype=dtype, device=value.device)
+    missed = torch.scalar_tensor(high - low - total, dtype=dtype, device=value.device)
     if as_torch:
         return Attribution(value, residual, shares, missed)
     return Attribution(wrap.wrap(value), wrap.wrap(residual), wrap.wrap_array(shares), wrap.wrap(missed))

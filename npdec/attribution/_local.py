@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
@@ -157,10 +158,11 @@ def look_at(
     row: torch.Tensor,
     moved: complex,
     found: tuple[float, float] | None = None,
+    ends: tuple[complex, complex] | None = None,
 ) -> complex:
     """Say what is to be said of the contributions to one number, by sums that mostly tell that nothing is: Python
     compares them sooner than torch does. What they are the derivative of is `moved`; `found` are the sum of their
-    magnitudes and their sum, where these are known. Returns their sum."""
+    magnitudes and their sum, and `ends` the value and the residual, where these are known. Returns their sum."""
     row, most = row.detach(), _most(row.dtype)
     if found is None and calls is not None and is_for_one_thread(row.numel()):
         found = calls.sums(row)
@@ -171,16 +173,23 @@ def look_at(
         made, total = sum(map(abs, numbers)), sum(numbers)
     else:
         made, total = torch.linalg.vector_norm(row, 1).item(), row.sum().item()
-    ends = (abs(value.item()), abs(residual.item()))
+    high, low = map(abs, (value.item(), residual.item()) if ends is None else ends)
     more = ": mode='forward' shares out what is left, and names the operation"
-    if not made <= most * max(ends) and _warn_if_large(changes, value, residual, row.reshape(-1), more):
+    if not made <= most * max(high, low) and _warn_if_large(changes, value, residual, row.reshape(-1), more):
         return total
     missed, gross = abs(moved - total), abs(moved) + made
-    if math.isfinite(gross) and missed > max(0.01, torch.finfo(row.dtype).eps ** 0.5) * gross:
-        _warn_if_lost(changes, missed, sum(ends))
+    if math.isfinite(gross) and missed > _loose(row.dtype) * gross:
+        _warn_if_lost(changes, missed, high + low)
     return total
 
 
+@functools.cache
+def _loose(dtype: torch.dtype) -> float:
+    """Which part of what they add up to contributions may miss without a warning."""
+    return max(0.01, torch.finfo(dtype).eps ** 0.5)
+
+
+@functools.cache
 def _most(dtype: torch.dtype) -> float:
     """How many times larger than what they come from and add up to contributions are without a warning."""
     return min(STEEP, 1 / torch.finfo(dtype).eps)
