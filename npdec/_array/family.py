@@ -33,7 +33,8 @@ class Family(list["ref[NDArrayBase]"]):
     def __init__(self) -> None:  # the list is empty as it is
         self.limit = self.most = 64
         self.frozen = self.mixed = False
-        # Copies that stand for views that torch cannot make: they are brought up to date after every write.
+        # Copies that stand for views that torch cannot make: they are brought up to date after every write. What nobody
+        # holds any more goes at once, as writes are slower while there are some.
         self.mirrors: list[ref[NDArrayBase]] = []
         # If this is the family of such a copy: the copy, from which a write goes on to the array it stands for.
         self.origin: ref[NDArrayBase] | None = None

@@ -12,7 +12,7 @@ from torch.autograd import forward_ad as _forward_ad
 
 from npdec._array import wrap
 from npdec._array.element_order import Bytes, as_bytes, bytes_in, is_regular, places, plain, stands_for
-from npdec._array.family import Family, alive, family_of
+from npdec._array.family import Family, family_of
 from npdec._core.base import ArrayBase, NDArrayBase
 from npdec._decomposed import aliasing, shared_storage
 from npdec._decomposed.tensor import DecomposedTensor, carries, is_broadcast
@@ -155,15 +155,12 @@ def mirror(source: NDArrayBase, copy: NDArrayBase, again: Callable[[torch.Tensor
     """
     copy._src = source, again
     family, shown = family_of(copy), family_of(source) if source._m is None else source._m
-    family.origin = origin = family[0]
+    family.origin = family[0]
     family.limit = -1
     reason = getattr(source, "_ro", None) if shown.frozen else None
     if reason is not None:
         freeze(copy, reason)
-    mirrors = shown.mirrors
-    mirrors.append(origin)
-    if (count := len(mirrors)) > 7 and count & (count - 1) == 0:  # 8, 16, ...: without writes, nothing else drops them
-        mirrors[:] = alive(mirrors)
+    shown.mirrors.append(ref(copy, shown.mirrors.remove))
 
 
 def sources(array: Any) -> Iterator[NDArrayBase]:
@@ -242,7 +239,6 @@ def _renew(family: Family, told: set[str]) -> None:
             steps.append((_drop_covered, held, copy._m, told, (as_bytes(fresh) != as_bytes(held)).any(-1)))
         commit(steps)
         _renew(copy._m, told)
-    family.mirrors[:] = alive(family.mirrors)
 
 
 def shares_storage(a: torch.Tensor, b: torch.Tensor) -> bool:
@@ -291,7 +287,7 @@ def _connected(array: NDArrayBase, seen: set[int]) -> Iterator[NDArrayBase]:
     copy = None if family.origin is None else family.origin()
     if copy is not None and _carries_with(copy, array):
         yield from _connected(copy._src[0], seen)
-    for mirror in family.mirrors:
+    for mirror in tuple(family.mirrors):  # of which some may go meanwhile
         copy = mirror()
         if copy is None or not _carries_with(copy, array):
             continue

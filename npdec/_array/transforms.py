@@ -151,7 +151,7 @@ def _memories(array: NDArrayBase, seen: set[int]) -> Iterator[list[NDArrayBase]]
     copies = [family.origin() if family.origin is not None else None]
     if copies[0] is not None:
         yield from _memories(copies[0]._src[0], seen)
-    for mirror in family.mirrors:
+    for mirror in tuple(family.mirrors):  # of which some may go meanwhile
         copy = mirror()
         if copy is not None:
             yield from _memories(copy, seen)
