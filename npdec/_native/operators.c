@@ -41,6 +41,27 @@ compared(enum stem stem, double a, double b)
     return Py_NewRef(bools[found]);
 }
 
+/* A quotient rounded down or what is left of it, of floats of less than 64 bits. */
+static double
+of_short_floats(enum stem stem, float a, float b)
+{
+    float left = fmodf(a, b), quotient = (a - left) / b;
+    if (left != 0) {
+        if ((b < 0) != (left < 0)) {
+            left += b;
+            quotient -= 1;
+        }
+    }
+    else
+        left = copysignf(0, b);
+    if (stem == MOD)
+        return left;
+    if (quotient == 0)
+        return copysignf(0, a / b);
+    float down = floorf(quotient);
+    return quotient - down > 0.5f ? down + 1 : down;
+}
+
 /* Between floats of a kind. NULL, here and below, leaves it to Python, and nothing is raised. */
 static PyObject *
 of_floats(enum stem stem, int kind, double a, double b)
@@ -57,8 +78,12 @@ of_floats(enum stem stem, int kind, double a, double b)
         break;
     case FLOORDIV: case MOD: {
         PyObject *x, *y, *of = NULL;
-        if (kind != FLOAT64 || b == 0)
+        if (b == 0)
             return NULL;
+        if (kind != FLOAT64) {
+            found = of_short_floats(stem, a, b);
+            break;
+        }
         x = PyFloat_FromDouble(a);
         y = PyFloat_FromDouble(b);
         if (x != NULL && y != NULL)
@@ -79,6 +104,27 @@ of_floats(enum stem stem, int kind, double a, double b)
     return rounded(kind, &found) ? checked(kind, found) : NULL;
 }
 
+static const int BITS[KINDS] = {[INT8] = 8, [INT16] = 16, [INT32] = 32, [INT64] = 64, [UINT8] = 8, [UINT16] = 16,
+    [UINT32] = 32, [UINT64] = 64};
+
+/* The scalar of an integer, which goes around where it is out of range: NULL, without an error, where that may be of
+   interest. Takes the reference. */
+static PyObject *
+around(int kind, PyObject *number)
+{
+    if (!in_range(kind, number)) {
+        unsigned long long found = PyLong_AsUnsignedLongLongMask(number);
+        int above = 64 - BITS[kind];
+        Py_DECREF(number);
+        if (is_watching())
+            return NULL;
+        found <<= above;
+        number = kind <= INT64 ? PyLong_FromLongLong((long long)found >> above)
+                               : PyLong_FromUnsignedLongLong(found >> above);
+    }
+    return scalar_of(kind, number);
+}
+
 static PyObject *
 of_integers(enum stem stem, int kind, PyObject *a, PyObject *b)
 {
@@ -91,11 +137,14 @@ of_integers(enum stem stem, int kind, PyObject *a, PyObject *b)
         return as_double(a, &x) && as_double(b, &y) ? of_floats(stem, FLOAT64, x, y) : NULL;
     }
     if (stem == LSHIFT || stem == RSHIFT) {
-        static const int bits[KINDS] = {[INT8] = 8, [INT16] = 16, [INT32] = 32, [INT64] = 64, [UINT8] = 8,
-            [UINT16] = 16, [UINT32] = 32, [UINT64] = 64};
         long by = PyLong_AsLong(b);
-        if (by < 0 || by >= bits[kind])
+        if (by < 0)
             return PyErr_Clear(), NULL;
+        if (by >= BITS[kind]) {
+            int beyond;
+            long long number = PyLong_AsLongLongAndOverflow(a, &beyond);
+            return scalar_of(kind, PyLong_FromLong(stem == RSHIFT && !beyond && number < 0 ? -1 : 0));
+        }
     }
     PyObject *found = WHOLE[stem](a, b);
     if (found == NULL)
@@ -104,10 +153,7 @@ of_integers(enum stem stem, int kind, PyObject *a, PyObject *b)
         PyObject *number = PyLong_FromLong(found == Py_True);
         Py_SETREF(found, number);
     }
-    if (found != NULL && in_range(kind, found))
-        return scalar_of(kind, found);
-    Py_XDECREF(found);
-    return NULL;
+    return around(kind, found);
 }
 
 static int
@@ -213,6 +259,8 @@ between(enum stem stem, PyObject *self, PyObject *other, int reflected)
         PyObject *found = PyObject_CallFunctionObjArgs(turned[stem], other, self, NULL);
         return found == NULL ? left_to_python() : found;
     }
+    if (other == Py_None && (stem == EQ || stem == NE))
+        return Py_NewRef(stem == NE ? Py_True : Py_False); /* NumPy has Python's here */
     if (Py_IS_TYPE(other, Py_TYPE(self)))
         b = number_of(other, kind);
     else if (is_pythons(other) || (IS_COMPLEX(kind) && PyComplex_CheckExact(other))) {
@@ -257,10 +305,7 @@ alone(enum stem stem, PyObject *self)
         return scalar_of(kind, Py_NewRef(a));
     if (IS_WHOLE(kind)) {
         PyObject *found = stem == NEG ? PyNumber_Negative(a) : PyNumber_Absolute(a);
-        if (found != NULL && in_range(kind, found))
-            return scalar_of(kind, found);
-        Py_XDECREF(found);
-        return PyErr_Clear(), NULL;
+        return found == NULL ? (PyErr_Clear(), NULL) : around(kind, found);
     }
     if (IS_COMPLEX(kind)) {
         Py_complex found = ((PyComplexObject *)a)->cval;

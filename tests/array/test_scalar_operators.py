@@ -258,3 +258,47 @@ def test_booleans_beside_integers_that_no_dtype_holds(name: str) -> None:
                     except OverflowError as error:
                         outcomes.append(str(error))
                 assert outcomes[0] == outcomes[1], (number, mirrored)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"])
+def test_integers_go_around(dtype: str) -> None:
+    limits = numpy.iinfo(dtype)
+    values = {limits.min, limits.max, limits.max // 2 + 1, limits.min + 1, 0, 1, 3, 7, 31, 64, 100}
+    names = ["add", "sub", "mul", "lshift", "rshift", "floordiv", "mod"]
+    with np.errstate(all="ignore"), numpy.errstate(all="ignore"):
+        for name in names:
+            compute = getattr(operator, name)
+            for a in values:
+                for b in values:
+                    want = compute(_made(numpy, dtype, a), _made(numpy, dtype, b))
+                    for made in (
+                        compute(_made(np, dtype, a), _made(np, dtype, b)),
+                        compute(_made(np, dtype, a), b),
+                        compute(a, _made(np, dtype, b)),
+                    ):
+                        assert (int(made), made.dtype) == (int(want), want.dtype), (name, a, b)
+        for compute in (operator.neg, operator.abs, operator.invert):
+            for a in values:
+                assert int(compute(_made(np, dtype, a))) == int(compute(_made(numpy, dtype, a))), (compute, a)
+    with np.errstate(over="raise"), pytest.raises(FloatingPointError, match="overflow encountered in scalar add"):
+        _made(np, dtype, limits.max) + _made(np, dtype, limits.max)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_quotients_rounded_down_and_what_is_left(dtype: str) -> None:
+    rng = numpy.random.default_rng(4)
+    special = [0.0, -0.0, 1.0, -2.5, numpy.inf, -numpy.inf, numpy.nan, 1e-3, 6e4]
+    pairs = [(a, b) for a in special for b in special if b]
+    pairs += (rng.normal(size=(300, 2)) * 10.0 ** rng.integers(-3, 4, (300, 2))).tolist()
+    with np.errstate(all="ignore"), numpy.errstate(all="ignore"):
+        for a, b in pairs:
+            for compute in (operator.floordiv, operator.mod):
+                made, want = (compute(_made(lib, dtype, a), _made(lib, dtype, b)) for lib in (np, numpy))
+                assert float(made).hex() == float(want).hex(), (compute, a, b)
+                assert type(made) is getattr(np, dtype)
+
+
+def test_scalars_are_not_none() -> None:
+    for dtype in DTYPES:
+        s = _made(np, dtype, 0)
+        assert (s == None) is False and (s != None) is True  # noqa: E711
