@@ -268,12 +268,12 @@ between(enum stem stem, PyObject *self, PyObject *other, int reflected)
         if (IS_WHOLE(kind) && (PyFloat_Check(b) || (stem < LT && !in_range(kind, b))))
             return NULL;
     }
-    else if (stem < LT && !IS_COMPLEX(kind) && kind != BOOL) { /* what two dtypes promote to, if that is float64 */
-        int with = kind_of_type(Py_TYPE(other));
-        if (with <= BOOL || IS_COMPLEX(with) || (kind != FLOAT64 && with != FLOAT64) || stem > MOD)
+    else if (stem < LT && kind != BOOL) { /* what two dtypes promote to, if that is float64 or complex128 */
+        int with = kind_of_type(Py_TYPE(other)), to = kind == COMPLEX128 || with == COMPLEX128 ? COMPLEX128 : FLOAT64;
+        if (with <= BOOL || (kind != to && with != to) || kind == COMPLEX64 || with == COMPLEX64 || stem > MOD)
             return NULL;
         b = number_of(other, with);
-        kind = FLOAT64;
+        kind = to;
     }
     if (b == NULL || kind == BOOL)
         return NULL;

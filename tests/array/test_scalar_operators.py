@@ -301,4 +301,5 @@ def test_quotients_rounded_down_and_what_is_left(dtype: str) -> None:
 def test_scalars_are_not_none() -> None:
     for dtype in DTYPES:
         s = _made(np, dtype, 0)
-        assert (s == None) is False and (s != None) is True  # noqa: E711
+        assert (s == None) is False  # noqa: E711
+        assert (s != None) is True  # noqa: E711
