@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import operator
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -14,6 +15,7 @@ from npdec._core.base import ArrayBase
 __all__ = [
     "computes",
     "copied",
+    "copied_as",
     "described",
     "is_array",
     "is_by_integers",
@@ -21,7 +23,9 @@ __all__ = [
     "is_view",
     "layout",
     "memory",
+    "merged",
     "only_reads",
+    "parted",
     "written",
 ]
 
@@ -91,9 +95,35 @@ def described(tensor: torch.Tensor) -> dict[str, Any]:
     return {**lies, "dtype": tensor.dtype, "device": tensor.device}
 
 
+def merged(made: Sequence[torch.Tensor], given: Sequence[torch.Tensor], memories: Sequence[int] = ()) -> list[int]:
+    """The places of results that lie in the memory of another one, or of what was given, and should not: `memories` are
+    those of what stood for them.
+
+    Compilers take equal copies for one (https://github.com/pytorch/pytorch/issues/88813), and a copy of what is written
+    for what it is written into (https://github.com/pytorch/pytorch/issues/195451).
+    """
+    known: dict[int, Any] = dict.fromkeys(map(memory, given))
+    found = []
+    for place, tensor in enumerate(made):
+        own = memories[place] if place < len(memories) else -1 - place
+        if tensor.numel() and known.setdefault(memory(tensor), own) != own:
+            found.append(place)
+    return found
+
+
+def parted(made: Sequence[torch.Tensor], places: Sequence[int]) -> list[torch.Tensor]:
+    """The results, those at some places with memory of their own."""
+    return [tensor.clone() if place in places else tensor for place, tensor in enumerate(made)]
+
+
 def copied(tensor: torch.Tensor) -> torch.Tensor:
     """A copy that lies in memory as the tensor does."""
     tensor = tensor.detach()
     if 0 in tensor.stride():
         return tensor.clone()
     return torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype, device=tensor.device).copy_(tensor)
+
+
+def copied_as(tensor: torch.Tensor, strides: tuple[int, ...]) -> torch.Tensor:
+    """A copy that lies in memory with these strides."""
+    return torch.empty_strided(tensor.shape, strides, dtype=tensor.dtype, device=tensor.device).copy_(tensor)

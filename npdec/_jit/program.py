@@ -19,7 +19,8 @@ from npdec._jit.chosen import Chosen, refusal
 from npdec._jit.classes import as_results
 from npdec._jit.draws import Draws
 from npdec._jit.environment import Environment, Get, is_atom
-from npdec._jit.operations import copied, is_array
+from npdec._jit.operations import copied, copied_as, is_array, merged, parted
+from npdec._jit.operations import memory as memory_of
 from npdec._jit.recorder import Recorder
 from npdec._jit.rolled import rolled
 from npdec._random.generator import Generator
@@ -211,6 +212,8 @@ class Program:
         self.spec: Any = None
         self.is_tuple = False  # of results, nothing deeper
         self.strides: list[tuple[int, ...] | None] = []
+        self.memories: list[int] = []  # of what stands for the results
+        self.merged: list[int] | None = None  # results that the compiler has put into one memory
         self.compiled: Callable[..., Any] = lambda: ()
 
     def owners(self, leaves: Sequence[Any]) -> list[Any]:
@@ -241,6 +244,10 @@ class Program:
         try:
             drawn = self.draws.drawn(leaves) if self.draws_some else ()
             made = self.compiled(*tensors, *drawn)
+            if self.merged is None:
+                self.merged = merged(made, (*tensors, *drawn), self.memories)
+            if self.merged:
+                made = parted(made, self.merged)
             if self.conditional and not made[-1].item():
                 raise Mismatch
         except Exception:
@@ -261,11 +268,6 @@ class Program:
         if self.spec is None:
             return results[0]
         return tuple(results) if self.is_tuple else _pytree.tree_unflatten(results, self.spec)
-
-
-def copied_as(tensor: torch.Tensor, strides: tuple[int, ...]) -> torch.Tensor:
-    """A copy that lies in memory with these strides."""
-    return torch.empty_strided(tensor.shape, strides, dtype=tensor.dtype, device=tensor.device).copy_(tensor)
 
 
 def recorded(
@@ -331,6 +333,7 @@ def recorded(
     if not all(isinstance(owners[i], (ArrayBase, torch.Tensor)) or _is_its_memory(owners[i]) for i in written):
         raise Refused("it writes into an array of NumPy's that torch has to copy")
     program.written, program.results, program.strides = written, found, results.strides
+    program.memories = [*map(memory_of, results.tensors)]
     program.spec = None if spec.is_leaf() else spec
     program.is_tuple = type(returned) is tuple and all(child.is_leaf() for child in spec.children())
     tensors = [tensor_of(owner) for owner in owners]

@@ -10,7 +10,7 @@ import torch
 
 from npdec._jit import loops
 from npdec._jit.loops import is_look, leaves, loop_of
-from npdec._jit.operations import computes
+from npdec._jit.operations import computes, copied_as, merged, parted
 from npdec._jit.rounds import Given, Key, Piece, Round, Window
 from npdec._torch.tracing import Refused
 
@@ -38,8 +38,6 @@ def rolled(module: torch.fx.GraphModule, tensors: list[torch.Tensor], backend: B
     for node in loop.nodes[: loop.start]:
         before.copy(node)
     first = [node for node in loop.nodes[: loop.start] if node in made_before]
-    for node in first:
-        _like(node)
     before.graph.output(tuple(before.value(node) for node in first))
     kept: dict[int, list[Node]] = {}  # by round, what stands behind looks at
     for node in behind.inputs:
@@ -61,21 +59,34 @@ def rolled(module: torch.fx.GraphModule, tensors: list[torch.Tensor], backend: B
 
 def _like(node: Node) -> torch.Tensor:
     """A tensor such as a node stands for."""
+    strides, meta = _strides(node), node.meta
+    return torch.empty_strided(meta["shape"], strides, dtype=meta["dtype"], device=meta["device"])
+
+
+def _strides(node: Node) -> tuple[int, ...]:
     if "stride" not in node.meta:
         raise Refused(f"a loop of its graph goes on with the result of {node.target}")
-    meta = node.meta
-    return torch.empty_strided(meta["shape"], meta["stride"], dtype=meta["dtype"], device=meta["device"])
-
-
-def _laid(tensor: torch.Tensor, node: Node) -> torch.Tensor:
-    """A result of a piece, with the strides that others were compiled for."""
-    strides = node.meta["stride"]
-    if tensor.stride() == strides:
-        return tensor
-    return torch.empty_strided(tensor.shape, strides, dtype=tensor.dtype, device=tensor.device).copy_(tensor)
+    strides: tuple[int, ...] = node.meta["stride"]
+    return strides
 
 
 # -- running the pieces ------------------------------------------------------------------------------------------------
+
+
+class _Laid:
+    """A piece, the results of which lie in memory of their own, with the strides that others were compiled for."""
+
+    def __init__(self, compiled: Callable[..., Any], likes: list[Node]) -> None:
+        self.compiled, self.strides = compiled, [_strides(like) for like in likes]
+        self.merged: list[int] | None = None  # results that the compiler has put into one memory
+
+    def __call__(self, *given: torch.Tensor) -> list[torch.Tensor]:
+        made = self.compiled(*given)
+        if self.merged is None:
+            self.merged = merged(made, given)
+        if self.merged:
+            made = parted(made, self.merged)
+        return [one if one.stride() == strides else copied_as(one, strides) for one, strides in zip(made, self.strides)]
 
 
 class _Run:
@@ -91,10 +102,11 @@ class _Run:
         behind: Any,
         asked: list[Node],
     ) -> None:
-        self.round, self.before, self.body, self.behind = round_, before, body, behind
+        self.round, self.behind = round_, behind
+        self.before = _Laid(before, first)
+        self.body = _Laid(body, [round_.template(place) for place in round_.outputs])
         self.first, self.kept, self.asked = first, kept, asked
         loop = round_.loop
-        self.likes = [round_.template(place) for place in round_.outputs]
         self.position = {place: i for i, place in enumerate(round_.outputs)}
         origins = [origin for key in round_.inputs for origin in round_.origins(key) if isinstance(origin, int)]
         self.depth = max((-((origin - loop.start) // loop.period) for origin in origins), default=0)
@@ -111,7 +123,7 @@ class _Run:
         loop, inputs = self.round.loop, self.round.inputs
         known: dict[Any, torch.Tensor] = dict(zip(loop.givens, given))
         for node, made in zip(self.first, self.before(*given)):
-            known[node] = _laid(made, node)
+            known[node] = made
         values = _Values(self, given, known)
         args = [values.of(key, 0) for key in inputs]
         results: list[torch.Tensor] = []
@@ -121,7 +133,7 @@ class _Run:
                     args[i] = results[position]
                 for i in self.others:
                     args[i] = values.of(inputs[i], turn)
-            results = [_laid(one, like) for one, like in zip(self.body(*args), self.likes)]
+            results = self.body(*args)
             values.made[turn] = results
             values.made.pop(turn - self.depth, None)
             for node in self.kept.get(turn, ()):

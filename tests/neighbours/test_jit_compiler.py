@@ -234,3 +234,24 @@ def test_parts_of_concatenations_are_not_written_over():
     given = [np.array(rng.random(100)) for _ in range(2)]
     for made, want in zip(np.jit(waves, fullgraph=True)(*given), waves(*given), strict=True):
         np.testing.assert_allclose(made, want, rtol=1e-13)
+
+
+def test_results_lie_apart():
+    def copies(x):
+        doubled = x * 2
+        return doubled.copy(), doubled.copy(), x + 1, x + 1
+
+    def written(x, y):
+        x[1:] = y
+        return x.copy(), x * 1
+
+    for function, count in ((copies, 1), (written, 2)):
+        fast = np.jit(function, fullgraph=True)
+        for _ in range(2):
+            given = [np.arange(5.0)[i:] for i in range(count)]
+            results = fast(*given)
+            for i, one in enumerate([*given, *results]):
+                before = [other.copy() for other in (*given, *results)]
+                one[...] = -1
+                for j, other in enumerate((*given, *results)):
+                    assert j == i or np.array_equal(other, before[j])
