@@ -9,10 +9,10 @@ is_pythons(PyObject *other)
     return PyFloat_CheckExact(other) || PyLong_CheckExact(other) || PyBool_Check(other);
 }
 
-enum stem { ADD, SUB, MUL, TRUEDIV, FLOORDIV, MOD, AND, OR, XOR, LSHIFT, RSHIFT, LT, LE, GT, GE, EQ, NE, POW, NEG, POS,
+enum stem { ADD, SUB, MUL, TRUEDIV, FLOORDIV, MOD, AND, OR, XOR, LSHIFT, RSHIFT, LT, LE, GT, GE, EQ, NE, POW, DIVMOD, NEG, POS,
             ABS, STEMS };
 static const char *const NAMES[STEMS] = {"add", "sub", "mul", "truediv", "floordiv", "mod", "and", "or", "xor",
-    "lshift", "rshift", "lt", "le", "gt", "ge", "eq", "ne", "pow", "neg", "pos", "abs"};
+    "lshift", "rshift", "lt", "le", "gt", "ge", "eq", "ne", "pow", "divmod", "neg", "pos", "abs"};
 static const binaryfunc WHOLE[RSHIFT + 1] = {PyNumber_Add, PyNumber_Subtract, PyNumber_Multiply, NULL,
     PyNumber_FloorDivide, PyNumber_Remainder, PyNumber_And, PyNumber_Or, PyNumber_Xor, PyNumber_Lshift,
     PyNumber_Rshift};
@@ -241,9 +241,22 @@ squared(int kind, PyObject *a, PyObject *exponent)
     if (!PyLong_CheckExact(exponent) || PyLong_AsLong(exponent) != 2 || kind == FLOAT16 || is_watching())
         return PyErr_Clear(), NULL;
     double x;
-    if (IS_WHOLE(kind))
-        return of_integers(MUL, kind, a, a);
     return IS_REAL(kind) && as_double(a, &x) ? of_floats(MUL, kind, x, x) : NULL;
+}
+
+/* A power of integers, which goes around; NULL for negative exponents. */
+static PyObject *
+whole_power(int kind, PyObject *a, PyObject *other)
+{
+    PyObject *exponent = kind_of_type(Py_TYPE(other)) == kind ? number_of(other, kind) : other;
+    long by = exponent != NULL && PyLong_CheckExact(exponent) && in_range(kind, exponent) ? PyLong_AsLong(exponent) : -1;
+    if (by < 0 || is_watching())
+        return PyErr_Clear(), NULL;
+    unsigned long long base = PyLong_AsUnsignedLongLongMask(a), found = 1;
+    for (; by; by >>= 1, base *= base)
+        if (by & 1)
+            found *= base;
+    return around(kind, PyLong_FromUnsignedLongLong(found));
 }
 
 static PyObject *
@@ -254,7 +267,15 @@ between(enum stem stem, PyObject *self, PyObject *other, int reflected)
     if (a == NULL)
         return NULL;
     if (stem == POW)
-        return squared(kind, a, other);
+        return IS_WHOLE(kind) ? whole_power(kind, a, other) : squared(kind, a, other);
+    if (stem == DIVMOD) {
+        PyObject *quotient = between(FLOORDIV, self, other, reflected);
+        PyObject *rest = quotient == NULL ? NULL : between(MOD, self, other, reflected);
+        PyObject *both = rest == NULL ? NULL : PyTuple_Pack(2, quotient, rest);
+        Py_XDECREF(quotient);
+        Py_XDECREF(rest);
+        return both;
+    }
     if (!reflected && (kind == FLOAT64 || kind == INT64) && turned[stem] != NULL && Py_IS_TYPE(other, arrays.type)) {
         PyObject *found = PyObject_CallFunctionObjArgs(turned[stem], other, self, NULL);
         return found == NULL ? left_to_python() : found;
@@ -342,13 +363,13 @@ alone(enum stem stem, PyObject *self)
 BOTH(ADD, add) BOTH(SUB, sub) BOTH(MUL, mul) BOTH(TRUEDIV, truediv) BOTH(FLOORDIV, floordiv) BOTH(MOD, mod)
 BOTH(AND, and_) BOTH(OR, or_) BOTH(XOR, xor_) BOTH(LSHIFT, lshift) BOTH(RSHIFT, rshift)
 BETWEEN(LT, lt, 0) BETWEEN(LE, le, 0) BETWEEN(GT, gt, 0) BETWEEN(GE, ge, 0) BETWEEN(EQ, eq, 0) BETWEEN(NE, ne, 0)
-BETWEEN(POW, pow_, 0)
+BETWEEN(POW, pow_, 0) BOTH(DIVMOD, divmod_)
 ALONE(NEG, neg) ALONE(POS, pos) ALONE(ABS, abs_)
 
 static const vectorcallfunc ORDINARY[STEMS][2] = {{add, radd}, {sub, rsub}, {mul, rmul}, {truediv, rtruediv},
     {floordiv, rfloordiv}, {mod, rmod}, {and_, rand_}, {or_, ror_}, {xor_, rxor_}, {lshift, rlshift},
     {rshift, rrshift}, {lt, NULL}, {le, NULL}, {gt, NULL}, {ge, NULL}, {eq, NULL}, {ne, NULL}, {pow_, NULL},
-    {neg, NULL}, {pos, NULL}, {abs_, NULL}};
+    {divmod_, rdivmod_}, {neg, NULL}, {pos, NULL}, {abs_, NULL}};
 
 int
 stem_of(PyObject *function, int *reflected)

@@ -57,7 +57,7 @@ def _attach_scalars() -> None:
     numbers = {letter: (cls, vars(cls)["_n"], vars(cls)["_t"]) for letter, cls in classes.items()}
     calls.attach_scalars(numbers, tuple(wrap.BOOLS), vars(fp_state))
     for cls in classes.values():
-        for stem in (*BETWEEN, "pow"):
+        for stem in (*BETWEEN, "pow", "divmod"):
             for name, reflected in ((f"__{stem}__", False), (f"__r{stem}__", True)):
                 if name in vars(cls):
                     exchanged = turned(stem, cls._torch_dtype, reflected)

@@ -144,8 +144,13 @@ def _by_real(dtype: torch.dtype, slow: Callable[..., Any]) -> Callable[..., Any]
     return compiled("mul", dtype, lines, True, _slow=slow, _tracing=tracing, _traced=_traced, _product=product)
 
 
-def _both(dtype: torch.dtype, calls: dict[str, CallsBeside], slow: Callable[..., Any], reflected: bool) -> Any:
+def _both(
+    dtype: torch.dtype, calls: dict[str, CallsBeside], slow: Callable[..., Any], reflected: bool, at_once: bool
+) -> Any:
     """divmod: the quotient and the rest."""
+    if not at_once:
+        lines = ["def operator(self, other):", "return _slow(_traced(self) if _tracing() else self, other)"]
+        return compiled("divmod", dtype, lines, True, _slow=slow, _tracing=tracing, _traced=_traced)
     call, more = _beside(calls["floordiv"], dtype, reflected)
     rest, of_rest = _beside(calls["mod"], dtype, reflected)
     lines = ["def operator(self, other):", "kind = type(other)"]
@@ -262,9 +267,9 @@ def attach_scalar_operators(specs: dict[str, Spec]) -> None:
                     found[name] = _binary(stem, dtype, vars(ArrayMethods)[name], reflected, calls[stem])
             for stem in COMPARED:
                 found[f"__{stem}__"] = _binary(stem, dtype, vars(ArrayMethods)[f"__{stem}__"], False, calls[stem])
-            if cls in kinds():
-                for name, reflected in (("__divmod__", False), ("__rdivmod__", True)):
-                    found[name] = _both(dtype, calls, vars(ArrayMethods)[name], reflected)
+            for name, reflected in (("__divmod__", False), ("__rdivmod__", True)):
+                if cls in kinds() or dtype.is_floating_point:
+                    found[name] = _both(dtype, calls, vars(ArrayMethods)[name], reflected, cls in kinds())
             for stem in ALONE:
                 found[f"__{stem}__"] = _unary(stem, dtype, vars(ArrayMethods)[f"__{stem}__"])
         named = {name: function for name, function in found.items() if function is not None}

@@ -277,6 +277,13 @@ def test_integers_go_around(dtype: str) -> None:
                         compute(a, _made(np, dtype, b)),
                     ):
                         assert (int(made), made.dtype) == (int(want), want.dtype), (name, a, b)
+        for a in values:
+            for b in (0, 2, 5, 31, limits.max):
+                made, want = (_made(lib, dtype, a) ** _made(lib, dtype, b) for lib in (np, numpy))
+                assert (int(made), made.dtype) == (int(want), want.dtype), (a, b)
+                if b:
+                    made, want = (divmod(_made(lib, dtype, a), _made(lib, dtype, b)) for lib in (np, numpy))
+                    assert [*map(int, made)] == [*map(int, want)], (a, b)
         for compute in (operator.neg, operator.abs, operator.invert):
             for a in values:
                 assert int(compute(_made(np, dtype, a))) == int(compute(_made(numpy, dtype, a))), (compute, a)
@@ -296,6 +303,8 @@ def test_quotients_rounded_down_and_what_is_left(dtype: str) -> None:
                 made, want = (compute(_made(lib, dtype, a), _made(lib, dtype, b)) for lib in (np, numpy))
                 assert float(made).hex() == float(want).hex(), (compute, a, b)
                 assert type(made) is getattr(np, dtype)
+            made, want = (divmod(_made(lib, dtype, a), _made(lib, dtype, b)) for lib in (np, numpy))
+            assert [float(one).hex() for one in made] == [float(one).hex() for one in want], (a, b)
 
 
 def test_scalars_are_not_none() -> None:
