@@ -281,7 +281,7 @@ between(enum stem stem, PyObject *self, PyObject *other, int reflected)
         return found == NULL ? left_to_python() : found;
     }
     if (other == Py_None && (stem == EQ || stem == NE))
-        return Py_NewRef(stem == NE ? Py_True : Py_False); /* NumPy has Python's here */
+        return Py_NewRef(Py_NotImplemented); /* whereupon Python says that they are not the same */
     if (Py_IS_TYPE(other, Py_TYPE(self)))
         b = number_of(other, kind);
     else if (is_pythons(other) || (IS_COMPLEX(kind) && PyComplex_CheckExact(other))) {
