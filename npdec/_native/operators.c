@@ -9,8 +9,8 @@ is_pythons(PyObject *other)
     return PyFloat_CheckExact(other) || PyLong_CheckExact(other) || PyBool_Check(other);
 }
 
-enum stem { ADD, SUB, MUL, TRUEDIV, FLOORDIV, MOD, AND, OR, XOR, LSHIFT, RSHIFT, LT, LE, GT, GE, EQ, NE, POW, DIVMOD, NEG, POS,
-            ABS, STEMS };
+enum stem { ADD, SUB, MUL, TRUEDIV, FLOORDIV, MOD, AND, OR, XOR, LSHIFT, RSHIFT, LT, LE, GT, GE, EQ, NE, POW, DIVMOD,
+            NEG, POS, ABS, STEMS };
 static const char *const NAMES[STEMS] = {"add", "sub", "mul", "truediv", "floordiv", "mod", "and", "or", "xor",
     "lshift", "rshift", "lt", "le", "gt", "ge", "eq", "ne", "pow", "divmod", "neg", "pos", "abs"};
 static const binaryfunc WHOLE[RSHIFT + 1] = {PyNumber_Add, PyNumber_Subtract, PyNumber_Multiply, NULL,
@@ -108,10 +108,12 @@ static const int BITS[KINDS] = {[INT8] = 8, [INT16] = 16, [INT32] = 32, [INT64] 
     [UINT32] = 32, [UINT64] = 64};
 
 /* The scalar of an integer, which goes around where it is out of range: NULL, without an error, where that may be of
-   interest. Takes the reference. */
+   interest, or where there is none. Takes the reference. */
 static PyObject *
 around(int kind, PyObject *number)
 {
+    if (number == NULL)
+        return PyErr_Clear(), NULL;
     if (!in_range(kind, number)) {
         unsigned long long found = PyLong_AsUnsignedLongLongMask(number);
         int above = 64 - BITS[kind];
@@ -326,7 +328,7 @@ alone(enum stem stem, PyObject *self)
         return scalar_of(kind, Py_NewRef(a));
     if (IS_WHOLE(kind)) {
         PyObject *found = stem == NEG ? PyNumber_Negative(a) : PyNumber_Absolute(a);
-        return found == NULL ? (PyErr_Clear(), NULL) : around(kind, found);
+        return around(kind, found);
     }
     if (IS_COMPLEX(kind)) {
         Py_complex found = ((PyComplexObject *)a)->cval;
