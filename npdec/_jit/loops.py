@@ -13,7 +13,7 @@ from torch.utils._python_dispatch import _disable_current_modes
 from npdec._jit.operations import computes, is_view
 from npdec._torch.tracing import Refused
 
-__all__ = ["MOST_OPERATIONS", "Loop", "are_alike", "bound_beyond", "is_look", "leaves", "loop_of", "periods"]
+__all__ = ["MOST_OPERATIONS", "Loop", "are_alike", "bound_beyond", "is_look", "leaves", "loop_of", "nodes_of"]
 
 _aten = torch.ops.aten
 # Views of a place that moves from round to round, and the leaves of their arguments that grow then.
@@ -66,6 +66,11 @@ def _add(tree: Any, found: list[Any]) -> None:
             found.append(item)
 
 
+def nodes_of(node: torch.fx.Node) -> list[torch.fx.Node]:
+    """The nodes among the arguments of a node, each as often as it stands there."""
+    return [leaf for leaf in leaves(node) if isinstance(leaf, torch.fx.Node)]
+
+
 def is_look(node: torch.fx.Node) -> bool:
     """Whether a node only looks at the memory of another, or at a constant: it can be made again anywhere."""
     if node.op != "call_function":
@@ -75,7 +80,7 @@ def is_look(node: torch.fx.Node) -> bool:
     return is_view(node.target)
 
 
-def periods(nodes: Sequence[torch.fx.Node]) -> Iterator[tuple[int, int]]:
+def _periods(nodes: Sequence[torch.fx.Node]) -> Iterator[tuple[int, int]]:
     """The distances, the smallest first, at which a good part of these nodes does the same again, and where it ends."""
     known: dict[Any, int] = {}
     names = ["" if node.op == "get_attr" else node.target for node in nodes]
@@ -97,7 +102,7 @@ def bound_beyond(computing: int, nodes: Sequence[torch.fx.Node]) -> int:
     nodes = nodes[-_LEAST * _LONGEST :]
     few: list[int] = []
     with _disable_current_modes():
-        for period, stop in periods(nodes) if computing < _MOST_RECORDED else ():
+        for period, stop in _periods(nodes) if computing < _MOST_RECORDED else ():
             round_ = [node for node in nodes[stop - period : stop] if computes(node)]
             if not any(period % shorter == 0 for shorter in few):
                 if len(round_) >= _FEW or not _is_of_numbers(round_):
@@ -116,7 +121,7 @@ def loop_of(module: torch.fx.GraphModule) -> Loop | None:
     places = {node: place for place, node in enumerate(nodes)}
     givens = {node: place for place, node in enumerate(module.graph.find_nodes(op="placeholder"))}
     held = [leaves(node) for node in nodes]
-    for period, _ in periods(nodes):
+    for period, _ in _periods(nodes):
         steps: list[Any] = [None] * period
         for place in range(period, len(nodes)):
             node, before = nodes[place], nodes[place - period]

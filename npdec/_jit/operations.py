@@ -121,7 +121,7 @@ def copied(tensor: torch.Tensor) -> torch.Tensor:
     tensor = tensor.detach()
     if 0 in tensor.stride():
         return tensor.clone()
-    return torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype, device=tensor.device).copy_(tensor)
+    return copied_as(tensor, tensor.stride())
 
 
 def copied_as(tensor: torch.Tensor, strides: tuple[int, ...]) -> torch.Tensor:

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from npdec._jit import loops
-from npdec._jit.loops import is_look, leaves, loop_of
+from npdec._jit.loops import is_look, loop_of, nodes_of
 from npdec._jit.operations import computes, copied_as, merged, parted
 from npdec._jit.rounds import Given, Key, Piece, Round, Window
 from npdec._torch.tracing import Refused
@@ -159,7 +159,7 @@ class _Values:
         if isinstance(key, Node):
             if key in self.known:
                 return self.known[key]
-            return _looked(key, [self.of(leaf, turn) for leaf in leaves(key) if isinstance(leaf, Node)])
+            return _looked(key, [self.of(leaf, turn) for leaf in nodes_of(key)])
         if round_.moves(key):
             window, start, stop = round_.part(key)
             return _looked(

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import torch
 
-from npdec._jit.loops import Loop, are_alike, is_look, leaves
+from npdec._jit.loops import Loop, are_alike, is_look, leaves, nodes_of
 from npdec._jit.operations import written
 from npdec._torch.tracing import Refused
 
@@ -81,7 +81,7 @@ class Piece(_Copy):
             self.given(node, node)
 
     def copy(self, node: Node) -> None:
-        self.call(node, node, [self.value(leaf) for leaf in leaves(node) if isinstance(leaf, Node)])
+        self.call(node, node, [self.value(leaf) for leaf in nodes_of(node)])
 
     def value(self, node: Node) -> Node:
         if node not in self.made:
@@ -179,7 +179,7 @@ class Round(_Copy):
             if not is_look(key):
                 return key
             node, grown = key, 0
-            keys: list[Key] = [leaf for leaf in leaves(key) if isinstance(leaf, Node)]
+            keys: list[Key] = [*nodes_of(key)]
         elif isinstance(key, int) and is_look(self.template(key)):
             node, keys = self.template(key), self.keys(key)
             grown = (key - self.first(key)) // self.loop.period if self.moves(key) else 0
@@ -223,7 +223,7 @@ class Round(_Copy):
         if isinstance(key, int) and is_look(self.template(key)):
             return self._through(key) if self.moves(key) else self._again(key)
         if isinstance(key, Node) and is_look(key):
-            return self.call(key, key, [self.value(leaf) for leaf in leaves(key) if isinstance(leaf, Node)])
+            return self.call(key, key, [self.value(leaf) for leaf in nodes_of(key)])
         return self.given(key, self._like(key))
 
     def _again(self, place: int) -> Node:
@@ -244,7 +244,7 @@ class Round(_Copy):
             return self.origins(key.of)
         if isinstance(key, Node):
             if is_look(key):
-                return [origin for leaf in leaves(key) if isinstance(leaf, Node) for origin in self.origins(leaf)]
+                return [origin for leaf in nodes_of(key) for origin in self.origins(leaf)]
         elif isinstance(key, int):
             if is_look(self.template(key)):
                 return [origin for one in self.keys(key) for origin in self.origins(one)]
@@ -280,7 +280,7 @@ class Round(_Copy):
         if not isinstance(node.target, torch._ops.OpOverload):
             return
         for target in written(node.target, node.args, node.kwargs, Node):
-            position = [leaf for leaf in leaves(node) if isinstance(leaf, Node)].index(target)
+            position = nodes_of(node).index(target)
             self._writes.append(self.keys(place)[position])
 
     def _bases(self, key: Key) -> list[Any]:
