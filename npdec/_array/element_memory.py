@@ -50,7 +50,7 @@ class _Halves:
         return self.numbers[self.bits[key]]
 
     def __setitem__(self, key: Any, number: Any) -> None:
-        (self.bits[key],) = _short.unpack(_half.pack(number))
+        (self.bits[key],) = _short.unpack(_half.pack(float(number)))
 
 
 class _Pairs:

@@ -11,6 +11,7 @@ import torch
 from npdec._array import memory, wrap
 from npdec._array.arguments import as_value
 from npdec._array.convert import as_elements, as_tensor
+from npdec._array.element_memory import taken_by
 from npdec._array.indexing import normalize_key
 from npdec._core.base import ArrayBase, plain_of
 from npdec._core.door import hand_over
@@ -42,13 +43,11 @@ class flatiter(ArrayBase):
     """
 
     __module__ = "npdec"
-    __slots__ = ("_array", "_at", "_base", "_row", "_seen")
+    __slots__ = ("_array", "_at", "_base")
 
     _array: Any
     _base: Any
     _at: int
-    _seen: torch.Tensor | None
-    _row: Any
 
     def __new__(cls) -> flatiter:
         raise TypeError("cannot create 'npdec.flatiter' instances: take x.flat")
@@ -108,27 +107,28 @@ class flatiter(ArrayBase):
         self._at += 1
         return scalar
 
-    def _element(self, index: int) -> Any:
-        tensor = self._array._t
-        plain = type(tensor) is torch.Tensor  # the parts of a decomposed one may lie in memory in another way
-        if tensor is not self._seen:
-            self._seen = tensor
-            self._row = self._array.reshape(-1) if plain and tensor.is_contiguous() else None
-        if self._row is not None and plain:
-            return wrap.wrap_scalar(self._row._t[index].clone())
+    def _place(self, index: int) -> int | tuple[int, ...]:
+        """The key of an element of the array, given its row-major number."""
+        shape = self._array.shape
+        if len(shape) == 1:
+            return index
         place = []
-        for length in reversed(tensor.shape):
+        for length in reversed(shape):
             index, last = divmod(index, length)
             place.append(last)
-        return wrap.wrap_scalar(tensor[tuple(reversed(place))].clone())
+        return tuple(reversed(place))
+
+    def _element(self, index: int) -> Any:
+        return self._array[self._place(index)]
 
     # -- indexing ------------------------------------------------------------------------------------------------------
 
     def __getitem__(self, key: Any) -> Any:
         try:
             self._at = 0
-            key = self._key(key)
-            if isinstance(key, int):
+            if type(key) is not int or not 0 <= key < self._array.size:
+                key = self._key(key)
+            if type(key) is int:
                 return self._element(key)
             return self._as_base(self._array.reshape(-1)[key].copy())
         except Exception as error:
@@ -146,15 +146,20 @@ class flatiter(ArrayBase):
             self._at = 0
             if isinstance(key, tuple) and (not key or (len(key) == 1 and key[0] is Ellipsis)):
                 raise IndexError("Assigning to a flat iterator with a 0-D index is not supported")
-            key, value = self._key(key), plain_of(value)
+            if type(key) is not int or not 0 <= key < self._array.size:
+                key = self._key(key)
+            value = plain_of(value)
             if isinstance(key, int):
                 try:
+                    if type(value) is float or type(value) in taken_by(self._array._d):  # a number on the host
+                        self._array[self._place(key)] = value
+                        return
                     source = as_value(value, self._array._d, self._array._t.device)
                 except (OverflowError, TypeError, ValueError) as error:
                     raise ValueError("Error setting single item of array.") from error
                 if source.dim() or (source.dtype.is_complex and not self._array._d.is_complex):
                     raise ValueError("Error setting single item of array.")
-                self._array[self._coordinates(torch.tensor(key))] = wrap.wrap_scalar(source)
+                self._array[self._place(key)] = wrap.wrap_scalar(source)
                 return
             source = as_elements(value, self._array._d)
             if not source.numel():
@@ -260,7 +265,7 @@ def flat(array: Any, base: Any = None) -> flatiter:
     made = object.__new__(flatiter)
     if type(array) is not wrap.ARRAY:  # a scalar, which nothing writes to
         array = wrap.wrap_array(as_tensor(array).clone())
-    made._array, made._at, made._seen, made._row = array_of(array), 0, None, None
+    made._array, made._at = array_of(array), 0
     made._base = made._array if base is None else base
     return made
 

@@ -18,8 +18,6 @@ typedef struct {
     int reduces;       /* 1 where the result may have no axes, whatever the operands have */
     const Loops *few;  /* what computes few elements, or NULL */
     int is_turned;     /* 1 of a reflected operator */
-    int stem;          /* of an operator that complex scalars have from arrays; else -1 */
-    int is_reflected;  /* 1 of such a one, whose operands are exchanged */
     int is_power;      /* 1 where that computes squares alone */
 } Call;
 
@@ -256,8 +254,6 @@ binary(PyObject *function, PyObject *const *args, size_t nargsf, PyObject *names
         int is_first = Py_IS_TYPE(x, arrays.type), is_second = Py_IS_TYPE(y, arrays.type);
         if (!is_first && !call->skipped && kind_of_type(Py_TYPE(x)) < 0)
             is_second = 0; /* an operator needs its owner */
-        if (call->stem >= 0 && !is_first && !is_second)
-            found = complex_operator(call->stem, call->is_reflected, x, y);
         if (call->few != NULL && !call->is_power && call->skipped && !is_first && !is_second)
             found = few_of_scalars(call->few, x, y);
         if (call->few != NULL && (is_first || is_second)) {
@@ -326,8 +322,6 @@ attach_call(PyObject *module, PyObject *args)
     call->few = stem == NULL ? NULL : loops_of(call->is_power ? "square" : stem);
     call->is_turned = PyDict_GetItemString(names, "turned") == Py_True;
     call->skipped = skipped;
-    call->is_reflected = 0;
-    call->stem = skipped ? -1 : stem_of(function, &call->is_reflected);
     call->reduces = PyDict_GetItemString(names, "reduces") != NULL;
     call->most = PyLong_AsSsize_t(PyDict_GetItemString(names, "most"));
     return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);

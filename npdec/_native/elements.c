@@ -206,24 +206,40 @@ is_alone(PyObject *family)
         && PyList_GET_SIZE(mirrors) == 0;
 }
 
-/* A value as an element of a kind, of those that arrays of it take: 0 where that is left to Python, -1 for an error. */
+/* A number as an element of a kind, where it takes no more than to cut off its fraction or to round it once. */
+static int
+cast_as(int kind, PyObject *number, Element *element)
+{
+    if (PyComplex_Check(number) && !IS_COMPLEX(kind) && kind != BOOL)
+        return 0;
+    if (kind != BOOL && kind != FLOAT64 && kind != COMPLEX128 && !IS_WHOLE(kind) && PyLong_Check(number)) {
+        double found = PyLong_AsDouble(number);
+        if (!(fabs(found) <= 0x1p53))
+            return PyErr_Clear(), 0;
+    }
+    if (!IS_WHOLE(kind) || PyLong_Check(number))
+        return as_element(kind, number, element);
+    double found = PyFloat_AsDouble(number);
+    PyObject *whole = fabs(found) < 0x1p63 ? PyLong_FromDouble(found) : NULL; /* without the fraction */
+    int is = whole != NULL && as_element(kind, whole, element);
+    Py_XDECREF(whole);
+    return is;
+}
+
+/* A value as an element of a kind: 0 where that is left to Python. `taken` is empty where none is taken. */
 static int
 taken_as(int kind, PyObject *taken, PyObject *value, Element *element)
 {
-    if (taken == NULL || !PyDict_CheckExact(taken) || Py_TYPE(Py_TYPE(value))->tp_hash != PyType_Type.tp_hash)
-        return PyErr_Occurred() ? -1 : 0;
-    PyObject *is_scalar = PyDict_GetItemWithError(taken, (PyObject *)Py_TYPE(value));
-    if (is_scalar == NULL)
-        return PyErr_Occurred() ? -1 : 0;
-    if (is_scalar == Py_True) {
-        int of = kind_of_type(Py_TYPE(value));
-        value = of < 0 ? NULL : number_of(value, of);
-        if (value == NULL)
-            return 0;
-    }
+    if (taken == NULL || !PyDict_CheckExact(taken) || PyDict_GET_SIZE(taken) == 0)
+        return 0;
+    int of = kind_of_type(Py_TYPE(value));
+    PyObject *number = of < 0 ? value : number_of(value, of);
+    if (number == NULL || !(PyFloat_CheckExact(number) || PyLong_CheckExact(number) || PyBool_Check(number)
+                            || PyComplex_CheckExact(number)))
+        return 0;
     if ((kind == FLOAT16 || kind == FLOAT32 || kind == COMPLEX64) && is_watching())
         return 0;
-    return as_element(kind, value, element);
+    return cast_as(kind, number, element);
 }
 
 /* 1 where the number is written, 0 where that is left to Python, -1 where an error was raised. */

@@ -17,6 +17,7 @@ enum { INTEGER = KINDS, FLOAT, COMPLEX };
 int taken(PyObject *x, Operand *operand);             /* 0 where it is Python's */
 int in_kind(Operand *operand, int kind);
 int kind_of_both(int a, int b);
+int scalar_kind_of_both(int a, int b);
 Py_ssize_t size_of(const Elements *elements);         /* no more than is computed here */
 int spread(const Elements *operand, int rank, const Py_ssize_t *shape, Py_ssize_t *strides);
 void over(Inner *inner, int rank, const Py_ssize_t *shape, char *to, const char *a, const char *b,

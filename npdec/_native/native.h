@@ -49,8 +49,6 @@ PyObject *scalar_from(PyObject *module, PyObject *tensor);
 PyObject *attach_scalars(PyObject *module, PyObject *args);
 
 /* operators.c */
-int stem_of(PyObject *function, int *reflected);      /* which operator a method is, by its name; -1 where it is none */
-PyObject *complex_operator(int stem, int reflected, PyObject *self, PyObject *other); /* NULL where it is Python's */
 PyObject *attach_operator(PyObject *module, PyObject *args);
 
 /* arrays.c */

@@ -78,9 +78,9 @@ in_kind(Operand *operand, int kind)
     return as_element(kind, number, &operand->number);
 }
 
-/* The kind in which two operands are computed with, or -1. */
+/* The kind in which two scalars, or a scalar and a number of Python's, are computed with, or -1. */
 int
-kind_of_both(int a, int b)
+scalar_kind_of_both(int a, int b)
 {
     if (a == b)
         return a < KINDS ? a : -1;
@@ -92,10 +92,18 @@ kind_of_both(int a, int b)
     if (IS_COMPLEX(strong))
         return strong;
     if (weak == COMPLEX)
-        return strong == FLOAT32 ? COMPLEX64 : strong == FLOAT16 ? -1 : COMPLEX128;
+        return strong == FLOAT32 || strong == FLOAT16 ? COMPLEX64 : COMPLEX128;
     if (weak == FLOAT)
         return IS_REAL(strong) ? strong : FLOAT64;
     return strong == BOOL ? INT64 : strong;
+}
+
+/* The same of arrays, where another kind than float16 is made of both. */
+int
+kind_of_both(int a, int b)
+{
+    return a != b && (a == FLOAT16 || b == FLOAT16) && (a < KINDS || a == COMPLEX) && (b < KINDS || b == COMPLEX)
+         ? -1 : scalar_kind_of_both(a, b);
 }
 
 #define MOST 32768           /* of more elements torch gives each thread some */

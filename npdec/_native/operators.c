@@ -1,16 +1,8 @@
 /* Operators of scalars on the host: what `npdec._normalizer.number_operators` says in Python, for the same cases. */
-#include "products.h"
+#include "operators.h"
 #include <float.h>
 #include <math.h>
 
-static int
-is_pythons(PyObject *other)
-{
-    return PyFloat_CheckExact(other) || PyLong_CheckExact(other) || PyBool_Check(other);
-}
-
-enum stem { ADD, SUB, MUL, TRUEDIV, FLOORDIV, MOD, AND, OR, XOR, LSHIFT, RSHIFT, LT, LE, GT, GE, EQ, NE, POW, DIVMOD,
-            NEG, POS, ABS, STEMS };
 static const char *const NAMES[STEMS] = {"add", "sub", "mul", "truediv", "floordiv", "mod", "and", "or", "xor",
     "lshift", "rshift", "lt", "le", "gt", "ge", "eq", "ne", "pow", "divmod", "neg", "pos", "abs"};
 static const binaryfunc WHOLE[RSHIFT + 1] = {PyNumber_Add, PyNumber_Subtract, PyNumber_Multiply, NULL,
@@ -21,8 +13,7 @@ static const int COMPARED[] = {[LT] = Py_LT, [LE] = Py_LE, [GT] = Py_GT, [GE] = 
 /* The operators of arrays that give the same with the operands exchanged: they take a scalar as a number. */
 static PyObject *turned[STEMS];
 
-/* The scalar of a number that may be a floating-point error: NULL, without an error, where that may be of interest. */
-static PyObject *
+PyObject *
 checked(int kind, double number)
 {
     static const double tiny[KINDS] = {[FLOAT16] = 0x1p-14, [FLOAT32] = FLT_MIN, [FLOAT64] = DBL_MIN};
@@ -33,8 +24,8 @@ checked(int kind, double number)
     return scalar_of(kind, PyFloat_FromDouble(number));
 }
 
-static PyObject *
-compared(enum stem stem, double a, double b)
+PyObject *
+comparison(enum stem stem, double a, double b)
 {
     int found = stem == LT ? a < b : stem == LE ? a <= b : stem == GT ? a > b : stem == GE ? a >= b
               : stem == EQ ? a == b : a != b;
@@ -72,7 +63,7 @@ of_floats(enum stem stem, int kind, double a, double b)
     case SUB: found = a - b; break;
     case MUL: found = a * b; break;
     case TRUEDIV:
-        if (b == 0)
+        if (b == 0 && is_watching())
             return NULL;
         found = a / b;
         break;
@@ -97,7 +88,7 @@ of_floats(enum stem stem, int kind, double a, double b)
         break;
     }
     case LT: case LE: case GT: case GE: case EQ: case NE:
-        return compared(stem, a, b);
+        return comparison(stem, a, b);
     default:
         return NULL;
     }
@@ -107,9 +98,7 @@ of_floats(enum stem stem, int kind, double a, double b)
 static const int BITS[KINDS] = {[INT8] = 8, [INT16] = 16, [INT32] = 32, [INT64] = 64, [UINT8] = 8, [UINT16] = 16,
     [UINT32] = 32, [UINT64] = 64};
 
-/* The scalar of an integer, which goes around where it is out of range: NULL, without an error, where that may be of
-   interest, or where there is none. Takes the reference. */
-static PyObject *
+PyObject *
 around(int kind, PyObject *number)
 {
     if (number == NULL)
@@ -158,126 +147,61 @@ of_integers(enum stem stem, int kind, PyObject *a, PyObject *b)
     return around(kind, found);
 }
 
-static int
-as_complex(int kind, PyObject *number, Py_complex *found)
+/* Between two conditions; NULL also where they are numbers of int8. */
+static PyObject *
+of_conditions(enum stem stem, int a, int b)
 {
-    if (PyComplex_Check(number))
-        *found = ((PyComplexObject *)number)->cval;
-    else {
-        found->imag = 0;
-        if (!as_double(number, &found->real))
-            return 0;
+    switch (stem) {
+    case ADD: case OR: return Py_NewRef(bools[a | b]);
+    case MUL: case AND: return Py_NewRef(bools[a & b]);
+    case XOR: return Py_NewRef(bools[a ^ b]);
+    case LT: case LE: case GT: case GE: case EQ: case NE: return comparison(stem, a, b);
+    case TRUEDIV: return of_floats(stem, FLOAT64, a, b);
+    default: return NULL;
     }
-    return kind == COMPLEX128 || (rounded(FLOAT32, &found->real) && rounded(FLOAT32, &found->imag));
 }
 
-static int
-is_real(PyObject *number)
-{
-    return PyFloat_CheckExact(number) || PyLong_CheckExact(number);
-}
-
-/* A product or quotient, as torch rounds it here; NULL where it says so itself. */
+/* Between numbers of a kind, or that are taken in it; `weak` where the second one is Python's. */
 static PyObject *
-rounded_by_torch(enum stem stem, int kind, Py_complex a, Py_complex b)
+of_kind(enum stem stem, int kind, PyObject *a, PyObject *b, int weak)
 {
-    Element x, y, found;
-    Elements one = {.kind = kind, .itemsize = SIZES[kind]};
-    if (stem == TRUEDIV && b.real == 0 && b.imag == 0)
-        return NULL;
-    if (kind == COMPLEX64) {
-        x = (Element){.complex64 = {(float)a.real, (float)a.imag}};
-        y = (Element){.complex64 = {(float)b.real, (float)b.imag}};
-    }
-    else {
-        x = (Element){.complex128 = {a.real, a.imag}};
-        y = (Element){.complex128 = {b.real, b.imag}};
-    }
-    if (!complex_of_two(kind, stem == TRUEDIV, (char *)&found, (char *)&x, (char *)&y))
-        return left_to_python();
-    return scalar_of(kind, number_at(&one, (char *)&found));
-}
-
-/* By the real parts, and where these are equal by the imaginary ones; NULL where one is NaN. */
-static PyObject *
-ordered(enum stem stem, Py_complex a, Py_complex b)
-{
-    if (a.real != a.real || a.imag != a.imag || b.real != b.real || b.imag != b.imag)
-        return NULL;
-    return a.real == b.real ? compared(stem, a.imag, b.imag) : compared(stem, a.real, b.real);
-}
-
-static PyObject *
-of_complex(enum stem stem, int kind, PyObject *x, PyObject *y)
-{
-    Py_complex a, b;
-    if (!as_complex(kind, x, &a) || !as_complex(kind, y, &b))
-        return NULL;
-    if (stem == EQ || stem == NE)
-        return Py_NewRef(bools[(a.real == b.real && a.imag == b.imag) == (stem == EQ)]);
-    if (stem >= LT && stem <= GE)
-        return ordered(stem, a, b);
-    if (stem > TRUEDIV || is_watching())
-        return NULL;
-    if (stem == TRUEDIV)
-        return rounded_by_torch(stem, kind, a, b);
-    if (stem == MUL) {
-        if (!is_real(x) && !is_real(y))
-            return rounded_by_torch(stem, kind, a, b);
-        Py_complex product = {a.real * b.real - a.imag * b.imag, a.real * b.imag + a.imag * b.real};
-        if (kind == COMPLEX64 && !(rounded(FLOAT32, &product.real) && rounded(FLOAT32, &product.imag)))
-            return NULL;
-        return scalar_of(kind, PyComplex_FromCComplex(product));
-    }
-    a.real = stem == ADD ? a.real + b.real : a.real - b.real;
-    a.imag = stem == ADD ? a.imag + b.imag : a.imag - b.imag;
-    if (kind == COMPLEX64 && !(rounded(FLOAT32, &a.real) && rounded(FLOAT32, &a.imag)))
-        return NULL;
-    return scalar_of(kind, PyComplex_FromCComplex(a));
-}
-
-/* The square, of which NumPy makes a product; NULL for other exponents. */
-static PyObject *
-squared(int kind, PyObject *a, PyObject *exponent)
-{
-    if (!PyLong_CheckExact(exponent) || PyLong_AsLong(exponent) != 2 || kind == FLOAT16 || is_watching())
-        return PyErr_Clear(), NULL;
-    double x;
-    return IS_REAL(kind) && as_double(a, &x) ? of_floats(MUL, kind, x, x) : NULL;
-}
-
-/* A power of integers, which goes around; NULL for negative exponents. */
-static PyObject *
-whole_power(int kind, PyObject *a, PyObject *other)
-{
-    PyObject *exponent = kind_of_type(Py_TYPE(other)) == kind ? number_of(other, kind) : other;
-    long by = exponent != NULL && PyLong_CheckExact(exponent) && in_range(kind, exponent) ? PyLong_AsLong(exponent) : -1;
-    if (by < 0 || is_watching())
-        return PyErr_Clear(), NULL;
-    unsigned long long base = PyLong_AsUnsignedLongLongMask(a), found = 1;
-    for (; by; by >>= 1, base *= base)
-        if (by & 1)
-            found *= base;
-    return around(kind, PyLong_FromUnsignedLongLong(found));
-}
-
-static PyObject *
-between(enum stem stem, PyObject *self, PyObject *other, int reflected)
-{
-    int kind = kind_of_type(Py_TYPE(self));
-    PyObject *a = kind < 0 ? NULL : number_of(self, kind), *b = NULL;
-    if (a == NULL)
-        return NULL;
-    if (stem == POW)
-        return IS_WHOLE(kind) ? whole_power(kind, a, other) : squared(kind, a, other);
     if (stem == DIVMOD) {
-        PyObject *quotient = between(FLOORDIV, self, other, reflected);
-        PyObject *rest = quotient == NULL ? NULL : between(MOD, self, other, reflected);
+        PyObject *quotient = of_kind(FLOORDIV, kind, a, b, weak);
+        PyObject *rest = quotient == NULL ? NULL : of_kind(MOD, kind, a, b, weak);
         PyObject *both = rest == NULL ? NULL : PyTuple_Pack(2, quotient, rest);
         Py_XDECREF(quotient);
         Py_XDECREF(rest);
         return both;
     }
+    if (PyLong_Check(a) && PyLong_Check(b) && stem >= LT && stem <= NE)
+        return of_integers(stem, kind, a, b); /* whatever holds both */
+    if (kind == BOOL) {
+        PyObject *found = of_conditions(stem, a == Py_True, b == Py_True);
+        if (found != NULL || stem == SUB)
+            return found;
+        kind = INT8;
+    }
+    if (IS_COMPLEX(kind))
+        return of_complex(stem, kind, a, b);
+    if (IS_WHOLE(kind))
+        return stem == POW ? whole_power(kind, a, b) : of_integers(stem, kind, a, b);
+    double x, y;
+    if (!as_double(a, &x) || !as_double(b, &y) || !rounded(kind, &x))
+        return NULL;
+    if (stem == POW && weak)
+        return real_power(kind, x, y, 1);
+    if (!rounded(kind, &y))
+        return NULL;
+    return stem == POW ? real_power(kind, x, y, 0) : of_floats(stem, kind, x, y);
+}
+
+static PyObject *
+between(enum stem stem, PyObject *self, PyObject *other, int reflected)
+{
+    int kind = kind_of_type(Py_TYPE(self)), with, weak = 0;
+    PyObject *a = kind < 0 ? NULL : number_of(self, kind), *b = other;
+    if (a == NULL)
+        return NULL;
     if (!reflected && (kind == FLOAT64 || kind == INT64) && turned[stem] != NULL && Py_IS_TYPE(other, arrays.type)) {
         PyObject *found = PyObject_CallFunctionObjArgs(turned[stem], other, self, NULL);
         return found == NULL ? left_to_python() : found;
@@ -285,34 +209,22 @@ between(enum stem stem, PyObject *self, PyObject *other, int reflected)
     if (other == Py_None && (stem == EQ || stem == NE))
         return Py_NewRef(Py_NotImplemented); /* whereupon Python says that they are not the same */
     if (Py_IS_TYPE(other, Py_TYPE(self)))
-        b = number_of(other, kind);
-    else if (is_pythons(other) || (IS_COMPLEX(kind) && PyComplex_CheckExact(other))) {
-        b = other;
-        if (IS_WHOLE(kind) && (PyFloat_Check(b) || (stem < LT && !in_range(kind, b))))
-            return NULL;
+        b = number_of(other, with = kind);
+    else if (PyBool_Check(other))
+        with = BOOL;
+    else if (PyFloat_CheckExact(other) || PyLong_CheckExact(other) || PyComplex_CheckExact(other)) {
+        with = PyFloat_CheckExact(other) ? FLOAT : PyLong_CheckExact(other) ? INTEGER : COMPLEX;
+        weak = !reflected && (kind == FLOAT32 || kind >= FLOAT64);
     }
-    else if (stem < LT && kind != BOOL) { /* what two dtypes promote to, if that is float64 or complex128 */
-        int with = kind_of_type(Py_TYPE(other)), to = kind == COMPLEX128 || with == COMPLEX128 ? COMPLEX128 : FLOAT64;
-        if (with <= BOOL || (kind != to && with != to) || kind == COMPLEX64 || with == COMPLEX64 || stem > MOD)
-            return NULL;
+    else if ((with = kind_of_type(Py_TYPE(other))) >= 0)
         b = number_of(other, with);
-        kind = to;
-    }
-    if (b == NULL || kind == BOOL)
+    if (b == NULL || with < 0)
         return NULL;
-    if (reflected) {
-        PyObject *first = b;
-        b = a;
-        a = first;
-    }
-    if (IS_COMPLEX(kind))
-        return of_complex(stem, kind, a, b);
-    if (IS_WHOLE(kind))
-        return of_integers(stem, kind, a, b);
-    double x, y;
-    if (!as_double(a, &x) || !as_double(b, &y) || !rounded(kind, &x) || !rounded(kind, &y))
+    int to = scalar_kind_of_both(kind, with);
+    int is_held = stem < LT || stem > NE || kind == BOOL; /* where a comparison takes any integer, but for conditions */
+    if (to < 0 || (with == INTEGER && IS_WHOLE(to) && is_held && !in_range(to, b)))
         return NULL;
-    return of_floats(stem, kind, x, y);
+    return reflected ? of_kind(stem, to, b, a, weak) : of_kind(stem, to, a, b, weak);
 }
 
 static PyObject *
@@ -365,40 +277,13 @@ alone(enum stem stem, PyObject *self)
 BOTH(ADD, add) BOTH(SUB, sub) BOTH(MUL, mul) BOTH(TRUEDIV, truediv) BOTH(FLOORDIV, floordiv) BOTH(MOD, mod)
 BOTH(AND, and_) BOTH(OR, or_) BOTH(XOR, xor_) BOTH(LSHIFT, lshift) BOTH(RSHIFT, rshift)
 BETWEEN(LT, lt, 0) BETWEEN(LE, le, 0) BETWEEN(GT, gt, 0) BETWEEN(GE, ge, 0) BETWEEN(EQ, eq, 0) BETWEEN(NE, ne, 0)
-BETWEEN(POW, pow_, 0) BOTH(DIVMOD, divmod_)
+BOTH(POW, pow_) BOTH(DIVMOD, divmod_)
 ALONE(NEG, neg) ALONE(POS, pos) ALONE(ABS, abs_)
 
 static const vectorcallfunc ORDINARY[STEMS][2] = {{add, radd}, {sub, rsub}, {mul, rmul}, {truediv, rtruediv},
     {floordiv, rfloordiv}, {mod, rmod}, {and_, rand_}, {or_, ror_}, {xor_, rxor_}, {lshift, rlshift},
-    {rshift, rrshift}, {lt, NULL}, {le, NULL}, {gt, NULL}, {ge, NULL}, {eq, NULL}, {ne, NULL}, {pow_, NULL},
+    {rshift, rrshift}, {lt, NULL}, {le, NULL}, {gt, NULL}, {ge, NULL}, {eq, NULL}, {ne, NULL}, {pow_, rpow_},
     {divmod_, rdivmod_}, {neg, NULL}, {pos, NULL}, {abs_, NULL}};
-
-int
-stem_of(PyObject *function, int *reflected)
-{
-    PyObject *name = PyObject_GetAttrString(function, "__name__");
-    const char *word = name == NULL || !PyUnicode_Check(name) ? NULL : PyUnicode_AsUTF8(name);
-    size_t length = word == NULL ? 0 : strlen(word);
-    int found = -1;
-    if (length > 4 && memcmp(word, "__", 2) == 0)
-        for (int turned_ = 0; turned_ < 2; turned_++)
-            for (int i = 0; i < STEMS; i++) {
-                size_t size = strlen(NAMES[i]);
-                if (found < 0 && length == size + 4 + (size_t)turned_ && (!turned_ || word[2] == 'r')
-                    && memcmp(word + 2 + turned_, NAMES[i], size) == 0) {
-                    found = i;
-                    *reflected = turned_;
-                }
-            }
-    Py_XDECREF(name);
-    return found;
-}
-
-PyObject *
-complex_operator(int stem, int reflected, PyObject *self, PyObject *other)
-{
-    return IS_COMPLEX(kind_of_type(Py_TYPE(self))) ? between(stem, self, other, reflected) : NULL;
-}
 
 PyObject *
 attach_operator(PyObject *module, PyObject *args)

@@ -92,8 +92,7 @@ def _attach_lazy() -> None:
     slot, view = vars(NDArrayBase)["_e"], torch.empty(2)[1:]
     capsule = torch.Tensor.__dlpack_c_exchange_api__
     calls.attach_lazy(capsule, slot, NDArrayBase, view, vars(profiler), asked)
-    kinds = {dtype: letter for dtype, letter in LETTERS.items() if letter != "e"}
-    pairs = {a + b: kinds[_promotion.promote_types(d, e)] for d, a in kinds.items() for e, b in kinds.items()}
+    pairs = {a + b: LETTERS[_promotion.promote_types(d, e)] for d, a in LETTERS.items() for e, b in LETTERS.items()}
     calls.attach_few(pairs, torch.get_num_threads)
     calls.attach_creation(_devices)
     calls.attach_products(_computed_by_torch)

@@ -144,13 +144,18 @@ def _by_real(dtype: torch.dtype, slow: Callable[..., Any]) -> Callable[..., Any]
     return compiled("mul", dtype, lines, True, _slow=slow, _tracing=tracing, _traced=_traced, _product=product)
 
 
+def _generally(stem: str, dtype: torch.dtype, slow: Callable[..., Any]) -> Callable[..., Any]:
+    """The general operator, before which one in C may stand."""
+    lines = ["def operator(self, other):", "return _slow(_traced(self) if _tracing() else self, other)"]
+    return compiled(stem, dtype, lines, True, _slow=slow, _tracing=tracing, _traced=_traced)
+
+
 def _both(
     dtype: torch.dtype, calls: dict[str, CallsBeside], slow: Callable[..., Any], reflected: bool, at_once: bool
 ) -> Any:
     """divmod: the quotient and the rest."""
     if not at_once:
-        lines = ["def operator(self, other):", "return _slow(_traced(self) if _tracing() else self, other)"]
-        return compiled("divmod", dtype, lines, True, _slow=slow, _tracing=tracing, _traced=_traced)
+        return _generally("divmod", dtype, slow)
     call, more = _beside(calls["floordiv"], dtype, reflected)
     rest, of_rest = _beside(calls["mod"], dtype, reflected)
     lines = ["def operator(self, other):", "kind = type(other)"]
@@ -168,6 +173,8 @@ def _binary(
     expression = expression_of(stem, dtype)
     if expression is None and stem == "mul" and dtype.is_complex:
         return _by_real(dtype, slow)
+    if expression is None and dtype.is_complex:
+        return _generally(stem, dtype, slow) if stem in ("truediv", "pow") or stem in COMPARED else None
     if expression is None:
         return _by_call(stem, calls, dtype, slow, reflected) if SCALARS[dtype] in kinds() else None
     call, of_call = _beside(calls, dtype, reflected)
