@@ -244,7 +244,7 @@ class ArrayMethods(DecompositionMixin, BufferMethods, ProtocolMixin):
 
     def item(self, /, *args: Any) -> Any:
         """The only element, or the one at an index, as a Python number (without contributions)."""
-        if calls is not None and len(args) < 2 and not tracing():
+        if calls is not None and not tracing():
             number = calls.few_item(self, *args)
             if number is not None:
                 return number

@@ -96,14 +96,14 @@ def array(
                 array, like, object, dtype=dtype, copy=copy, order=order, subok=subok, ndmin=ndmin, ndmax=ndmax
             )
         try:
-            if type(object) is list and copy is True and order == "K" and not ndmin and ndmax == MAX_NDIM:
-                few = _of_numbers(object, dtype)
+            if copy is True and order == "K" and not ndmin and ndmax == MAX_NDIM:
+                few = None if calls is None or tracing() else calls.few_array(object, dtype)
                 if few is not None:
                     return few
-            if type(object) in _COPIED and copy is True and order == "K" and not ndmin and ndmax == MAX_NDIM:
-                tensor = _copied(object, dtype)
-                if tensor is not None:
-                    return wrap.wrap_array(tensor)
+                if type(object) in _COPIED:
+                    tensor = _copied(object, dtype)
+                    if tensor is not None:
+                        return wrap.wrap_array(tensor)
             return _array(object, dtype, copy, order, ndmin, ndmax)
         except AbsentDTypeError as error:
             absent = error
@@ -115,11 +115,6 @@ def array(
         return hand_over("array", (object,), options, absent)
     except Exception as error:
         raise ended(error)  # noqa: B904
-
-
-def _of_numbers(items: list[Any], dtype: Any) -> Composition | None:
-    """An array of nested lists of a few numbers, by `npdec._native`; None for others."""
-    return None if calls is None or tracing() else cast("Composition | None", calls.few_array(items, dtype))
 
 
 def _array(object: Any, dtype: Any, copy: Any, order: str, ndmin: int = 0, ndmax: int = MAX_NDIM) -> Composition:
@@ -228,8 +223,8 @@ def asarray(
             return handed_on(asarray, like, a, dtype, order, device=device, copy=copy)
         if type(a) is wrap.ARRAY and dtype is None and order is None and device is None and copy is None:
             return a
-        if type(a) is list and order is None and device is None and copy is None:
-            few = _of_numbers(a, dtype)
+        if order is None and device is None and copy is None and calls is not None and not tracing():
+            few = calls.few_array(a, dtype, True)
             if few is not None:
                 return few
         try:

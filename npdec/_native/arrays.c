@@ -262,15 +262,14 @@ PyObject *
 attach_arrays(PyObject *module, PyObject *args)
 {
     PyTypeObject *array, *tensor, *family;
-    PyObject *slots[10], *namespace, *getters[6], *greatest, *numbers;
+    PyObject *slots[10], *namespace, *functions, *greatest, *numbers;
     Py_ssize_t *const offsets[10] = {
         &arrays.of_tensor, &arrays.of_dtype, &arrays.of_family, &arrays.of_window, &arrays.of_reason,
         &families.of_limit, &families.of_most, &families.of_origin, &families.of_mirrors, &families.of_mixed};
-    if (!PyArg_ParseTuple(args, "O!O!(OOOOO)O!(OOOOO)O!(OOOOOO)O!O!:attach_arrays", &PyType_Type, &array, &PyType_Type,
+    if (!PyArg_ParseTuple(args, "O!O!(OOOOO)O!(OOOOO)O!O!O!O!:attach_arrays", &PyType_Type, &array, &PyType_Type,
                           &tensor, &slots[0], &slots[1], &slots[2], &slots[3], &slots[4], &PyType_Type, &family,
                           &slots[5], &slots[6], &slots[7], &slots[8], &slots[9], &PyDict_Type, &namespace,
-                          &getters[0], &getters[1], &getters[2], &getters[3], &getters[4],
-                          &getters[5], &PyDict_Type, &greatest, &PyDict_Type, &numbers))
+                          &PyTuple_Type, &functions, &PyDict_Type, &greatest, &PyDict_Type, &numbers))
         return NULL;
     for (int i = 0; i < 10; i++)
         if ((*offsets[i] = offset_of(slots[i])) < 0)
@@ -284,7 +283,7 @@ attach_arrays(PyObject *module, PyObject *args)
     Py_XSETREF(kept, Py_NewRef(numbers));
     for (size_t i = 0; i < sizeof(WORDS) / sizeof(*WORDS); i++)
         Py_XSETREF(*WORDS[i].word, PyUnicode_InternFromString(WORDS[i].name));
-    if (attach_properties(getters) < 0)
+    if (attach_properties(functions) < 0)
         return NULL;
     Py_RETURN_NONE;
 }

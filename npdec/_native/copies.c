@@ -116,7 +116,7 @@ looked_at(PyObject *array, Elements *here, const Elements **of)
 }
 
 /* A copy of few elements in a kind, -1 for theirs; in one axis, or in those that they have. */
-static PyObject *
+PyObject *
 copied_as(PyObject *array, int kind, int is_flat)
 {
     Elements here, made;
@@ -165,33 +165,13 @@ few_astype(PyObject *module, PyObject *const *args, Py_ssize_t count)
     return or_none(copy == NULL ? left_to_python() : copy);
 }
 
-/* --- elements ----------------------------------------------------------------------------------------------------- */
-
-/* `a.item()`, and with an index that counts elements row by row. */
-PyObject *
-few_item(PyObject *module, PyObject *const *args, Py_ssize_t count)
-{
-    Elements here;
-    const Elements *of;
-    Py_ssize_t at = 0;
-    if ((count == 2 && (!PyLong_CheckExact(args[1]) || !as_index(args[1], &at))) || is_traced()
-        || !Py_IS_TYPE(args[0], arrays.type) || !elements_of(args[0], &here, &of) || is_in_mode())
-        return or_none(left_to_python());
-    Py_ssize_t size = size_of(of);
-    at += at < 0 ? size : 0;
-    if (at < 0 || at >= size || (count == 1 && size != 1))
-        return Py_NewRef(Py_None);
-    const char *place = of->memory;
-    for (int axis = of->rank; axis-- > 0; at /= of->shape[axis])
-        place += at % of->shape[axis] * of->strides[axis];
-    return number_at(of, place);
-}
+/* --- filled ------------------------------------------------------------------------------------------------------- */
 
 /* `a.fill(number)`: True where it is done. */
 PyObject *
 few_fill(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
-    int is_number = count == 2 && (PyFloat_CheckExact(args[1]) || PyLong_CheckExact(args[1]));
+    int is_number = count == 2 && kind_of_number(args[1]) >= 0;
     if (!is_number || is_traced() || is_seen_by_torch() || !can_write(args[0]) || !hold(args[0])) {
         left_to_python();
         return PyErr_Occurred() ? NULL : Py_NewRef(Py_False);

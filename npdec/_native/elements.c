@@ -206,40 +206,11 @@ is_alone(PyObject *family)
         && PyList_GET_SIZE(mirrors) == 0;
 }
 
-/* A number as an element of a kind, where it takes no more than to cut off its fraction or to round it once. */
+/* Whether an array takes numbers: of one that is read-only the table is empty. */
 static int
-cast_as(int kind, PyObject *number, Element *element)
+takes(PyObject *taken)
 {
-    if (PyComplex_Check(number) && !IS_COMPLEX(kind) && kind != BOOL)
-        return 0;
-    if (kind != BOOL && kind != FLOAT64 && kind != COMPLEX128 && !IS_WHOLE(kind) && PyLong_Check(number)) {
-        double found = PyLong_AsDouble(number);
-        if (!(fabs(found) <= 0x1p53))
-            return PyErr_Clear(), 0;
-    }
-    if (!IS_WHOLE(kind) || PyLong_Check(number))
-        return as_element(kind, number, element);
-    double found = PyFloat_AsDouble(number);
-    PyObject *whole = fabs(found) < 0x1p63 ? PyLong_FromDouble(found) : NULL; /* without the fraction */
-    int is = whole != NULL && as_element(kind, whole, element);
-    Py_XDECREF(whole);
-    return is;
-}
-
-/* A value as an element of a kind: 0 where that is left to Python. `taken` is empty where none is taken. */
-static int
-taken_as(int kind, PyObject *taken, PyObject *value, Element *element)
-{
-    if (taken == NULL || !PyDict_CheckExact(taken) || PyDict_GET_SIZE(taken) == 0)
-        return 0;
-    int of = kind_of_type(Py_TYPE(value));
-    PyObject *number = of < 0 ? value : number_of(value, of);
-    if (number == NULL || !(PyFloat_CheckExact(number) || PyLong_CheckExact(number) || PyBool_Check(number)
-                            || PyComplex_CheckExact(number)))
-        return 0;
-    if ((kind == FLOAT16 || kind == FLOAT32 || kind == COMPLEX64) && is_watching())
-        return 0;
-    return cast_as(kind, number, element);
+    return PyDict_CheckExact(taken) && PyDict_GET_SIZE(taken) > 0;
 }
 
 /* 1 where the number is written, 0 where that is left to Python, -1 where an error was raised. */
@@ -249,7 +220,7 @@ write_into(PyObject *window, const Elements *elements, PyObject *key, PyObject *
     Element element;
     char *place = place_of(elements, key);
     PyObject *more = PyTuple_GET_ITEM(window, 6);
-    int is = place == NULL ? 0 : taken_as(elements->kind, PyTuple_GET_ITEM(more, 0), value, &element);
+    int is = place == NULL ? 0 : takes(PyTuple_GET_ITEM(more, 0)) && taken_as(elements->kind, value, &element);
     if (is <= 0)
         return is;
     PyObject *own = PyTuple_GET_ITEM(more, 1); /* autograd is told by the version of the tensor */
@@ -287,7 +258,7 @@ write_lazy(PyObject *array, PyObject *key, PyObject *value)
     const Elements *elements = (const Elements *)SLOT(array, arrays.of_elements);
     char *place = elements == NULL || is_in_mode() ? NULL : place_of(elements, key);
     if (place != NULL) {
-        int is = can_write(array) ? taken_as(elements->kind, taken_in(elements->kind), value, &element) : 0;
+        int is = can_write(array) && taken_as(elements->kind, value, &element);
         if (is > 0 && SLOT(array, arrays.of_elements) != (PyObject *)elements)
             return 0; /* it got its tensor meanwhile */
         if (is > 0) {

@@ -80,7 +80,7 @@ static PyMethodDef methods[] = {
      "operands, "
      "which gives those of torch's result)"},
     {"settled", settled, METH_O, "Make the tensor of a lazy array, and of all over the same memory."},
-    {"attach_creation", attach_creation, METH_O, "attach_creation(namespace with `used`)"},
+    {"attach_creation", attach_creation, METH_VARARGS, "attach_creation(namespace with `used`, {what is a dtype: the dtype})"},
     {"few_zeros", (PyCFunction)(void (*)(void))few_zeros, METH_FASTCALL, "np.zeros(shape, dtype), or None."},
     {"few_ones", (PyCFunction)(void (*)(void))few_ones, METH_FASTCALL, "np.ones(shape, dtype), or None."},
     {"few_empty", (PyCFunction)(void (*)(void))few_empty, METH_FASTCALL, "np.empty(shape, dtype), or None."},
@@ -90,7 +90,6 @@ static PyMethodDef methods[] = {
     {"few_copy", few_copy, METH_O, "np.copy(a), or None."},
     {"few_flatten", few_flatten, METH_O, "a.flatten(), or None."},
     {"few_astype", (PyCFunction)(void (*)(void))few_astype, METH_FASTCALL, "a.astype(dtype), or None."},
-    {"few_item", (PyCFunction)(void (*)(void))few_item, METH_FASTCALL, "a.item(), a.item(index), or None."},
     {"few_fill", (PyCFunction)(void (*)(void))few_fill, METH_FASTCALL, "a.fill(number): if it is done."},
     {"few_concatenate", (PyCFunction)(void (*)(void))few_concatenate, METH_FASTCALL,
      "np.concatenate(arrays, axis), or None."},
@@ -116,11 +115,13 @@ static PyMethodDef methods[] = {
     {"few_searchsorted", (PyCFunction)(void (*)(void))few_searchsorted, METH_FASTCALL,
      "np.searchsorted(a, v, side), or None."},
     {"few_iterated", few_iterated, METH_O, "What goes through the elements or rows of an array, or None."},
-    {"few_array", (PyCFunction)(void (*)(void))few_array, METH_FASTCALL, "np.array(list, dtype), or None."},
+    {"few_item", (PyCFunction)(void (*)(void))few_item, METH_FASTCALL, "a.item(index, ...), or None."},
+    {"few_array", (PyCFunction)(void (*)(void))few_array, METH_FASTCALL, "np.array(numbers or an array, dtype), or None."},
     {"few_copyto", (PyCFunction)(void (*)(void))few_copyto, METH_FASTCALL, "np.copyto(dst, src): if it is done."},
     {"few_max", few_max, METH_O, "The greatest of few numbers, or None."},
     {"few_min", few_min, METH_O, "The least of few numbers, or None."},
-    {"few_arange", few_arange, METH_O, "np.arange(stop), or None."},
+    {"few_arange", (PyCFunction)(void (*)(void))few_arange, METH_FASTCALL, "np.arange(start, stop, step), or None."},
+    {"few_full", (PyCFunction)(void (*)(void))few_full, METH_FASTCALL, "np.full(shape, value, dtype), or None."},
     {"attach_decomposed", attach_decomposed, METH_VARARGS,
      "attach_decomposed(class of decomposed tensors, of parameters, {function: row}, slot `short` of rows, slot "
      "`limit` of views, (three ContextVars: who looks on, who checks, whether a graph is wanted), (whether forward "

@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 /* Counts the changes of what `attach_...` take, as `npdec/_native/__init__.py` does. */
-#define INTERFACE 21
+#define INTERFACE 22
 
 /* The dtypes that a Python number holds. */
 enum kind { BOOL, INT8, INT16, INT32, INT64, UINT8, UINT16, UINT32, UINT64, FLOAT16, FLOAT32, FLOAT64, COMPLEX64,
@@ -113,7 +113,6 @@ extern const Py_ssize_t SIZES[KINDS];
 int kind_of_dtype(PyObject *dtype);                   /* or -1 */
 PyObject *dtype_of_kind(int kind);                    /* borrowed */
 Elements *new_elements(const Elements *like);
-PyObject *taken_in(int kind);                         /* what arrays of a kind take, borrowed: `taken_by` */
 PyObject *make_elements(PyTypeObject *type, PyObject *args, PyObject *keywords);
 int look_at(PyObject *array, Elements *elements);     /* where they lie now; 0 where not just in memory */
 int open_simply(PyObject *array);                     /* open the window of one that has its memory alone; 0 if not */
@@ -192,10 +191,12 @@ PyObject *few_empty(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *few_zeros_like(PyObject *module, PyObject *array);
 PyObject *few_ones_like(PyObject *module, PyObject *array);
 PyObject *few_empty_like(PyObject *module, PyObject *array);
-PyObject *few_arange(PyObject *module, PyObject *stop);
+PyObject *few_arange(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *few_full(PyObject *module, PyObject *const *args, Py_ssize_t count);
+int kind_of_number(PyObject *item);
 PyObject *few_max(PyObject *module, PyObject *array);
 PyObject *few_min(PyObject *module, PyObject *array);
-PyObject *attach_creation(PyObject *module, PyObject *namespace);
+PyObject *attach_creation(PyObject *module, PyObject *args);
 
 /* The kind that is meant by a class of numbers, a dtype, its name, or None; -1, and maybe an error, for others. */
 int kind_meant(PyObject *dtype);
@@ -205,10 +206,10 @@ int is_elsewhere(void);                               /* whether new arrays may 
 PyObject *few_array(PyObject *module, PyObject *const *args, Py_ssize_t count);
 
 /* copies.c */
+PyObject *copied_as(PyObject *array, int kind, int is_flat);
 PyObject *few_copy(PyObject *module, PyObject *array);
 PyObject *few_flatten(PyObject *module, PyObject *array);
 PyObject *few_astype(PyObject *module, PyObject *const *args, Py_ssize_t count);
-PyObject *few_item(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *few_fill(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *stacked(PyObject *items);                   /* a list of arrays of one dtype, along a new axis; or NULL */
 PyObject *few_concatenate(PyObject *module, PyObject *const *args, Py_ssize_t count);
@@ -290,10 +291,12 @@ typedef union {
     double float64, complex128[2];
 } Element;
 int as_element(int kind, PyObject *number, Element *at); /* 0, without an error, where the dtype has none for it */
+int taken_as(int kind, PyObject *value, Element *at);  /* as an array takes a number; 0 where Python says it */
 PyObject *number_at(const Elements *elements, const char *place); /* the Python number that lies there */
 
 /* properties.c */
-int attach_properties(PyObject *const *getters);      /* -1, with an error, or 0 */
+PyObject *few_item(PyObject *module, PyObject *const *args, Py_ssize_t count);
+int attach_properties(PyObject *functions);              /* -1, with an error, or 0 */
 
 /* elements.c */
 int as_index(PyObject *key, Py_ssize_t *index);       /* of an int or an integer scalar; 0 where it is neither */

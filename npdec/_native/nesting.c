@@ -1,37 +1,29 @@
-/* Arrays of nested lists of numbers: what `np.array` says in Python of numbers on the host. */
-#include "native.h"
+/* Arrays of numbers and nested lists of them: what `np.array` says in Python of numbers on the host. */
+#include "few.h"
 
 typedef struct {
-    int kind, is_given;       /* the kind of the result; -1 before the first number */
+    int kind;                 /* of the result; -1 before the first number */
     int rank;
     Py_ssize_t shape[MOST_AXES];
 } Nest;
 
-static Py_ssize_t
-length_of(PyObject *item)
+static int
+is_nested(PyObject *item)
 {
-    return PyList_CheckExact(item) ? PyList_GET_SIZE(item) : -1;
+    return PyList_CheckExact(item) || PyTuple_CheckExact(item);
 }
 
-/* The kind of a number: of Python's own, and of the scalars of these; -1 of anything else. */
-static int
-kind_of_number(PyObject *item)
+static PyObject *
+item_of(PyObject *items, Py_ssize_t i)
 {
-    if (PyFloat_CheckExact(item))
-        return FLOAT64;
-    if (PyLong_CheckExact(item))
-        return in_range(INT64, item) ? INT64 : -1;
-    if (PyBool_Check(item))
-        return BOOL;
-    int kind = kind_of_type(Py_TYPE(item));
-    return kind == FLOAT64 || kind == INT64 ? kind : -1;
+    return PyList_CheckExact(items) ? PyList_GET_ITEM(items, i) : PyTuple_GET_ITEM(items, i);
 }
 
 /* The shape, and the kind that holds all numbers; 0 where they are others, or no rectangle. */
 static int
-measured(PyObject *list, int depth, Nest *nest)
+measured(PyObject *items, int depth, Nest *nest)
 {
-    Py_ssize_t length = length_of(list);
+    Py_ssize_t length = Py_SIZE(items);
     if (length <= 0 || depth == MOST_AXES || (depth < nest->rank && nest->shape[depth] != length))
         return 0;
     if (depth >= nest->rank) {
@@ -41,37 +33,35 @@ measured(PyObject *list, int depth, Nest *nest)
         nest->rank = depth + 1;
     }
     for (Py_ssize_t i = 0; i < length; i++) {
-        PyObject *item = PyList_GET_ITEM(list, i);
-        if (PyList_CheckExact(item)) {
+        PyObject *item = item_of(items, i);
+        if (is_nested(item)) {
             if (!measured(item, depth + 1, nest))
                 return 0;
             continue;
         }
         int kind = kind_of_number(item);
-        if (kind < 0 || depth + 1 != nest->rank || (nest->kind >= 0 && (nest->kind == BOOL) != (kind == BOOL)))
+        if (kind < 0 || depth + 1 != nest->rank)
             return 0;
-        if (nest->kind < 0 || kind == FLOAT64)
-            nest->kind = kind;
+        if (kind != nest->kind)
+            nest->kind = nest->kind < 0 ? kind : scalar_kind_of_both(nest->kind, kind);
+        if (nest->kind < 0)
+            return 0;
     }
     return 1;
 }
 
 static int
-written_out(PyObject *list, int depth, const Nest *nest, int kind, char **to)
+written_out(PyObject *items, int depth, const Nest *nest, int kind, char **to)
 {
     for (Py_ssize_t i = 0; i < nest->shape[depth]; i++) {
-        PyObject *item = PyList_GET_ITEM(list, i);
+        PyObject *item = item_of(items, i);
+        Element element;
         if (depth + 1 < nest->rank) {
             if (!written_out(item, depth + 1, nest, kind, to))
                 return 0;
             continue;
         }
-        Element element;
-        int own = kind_of_number(item);
-        if (own != BOOL && !PyFloat_CheckExact(item) && !PyLong_CheckExact(item)
-            && (item = number_of(item, own)) == NULL)
-            return 0;
-        if ((own == FLOAT64 && IS_WHOLE(kind)) || !as_element(kind, item, &element))
+        if (!taken_as(kind, item, &element))
             return 0;
         memcpy(*to, &element, (size_t)SIZES[kind]);
         *to += SIZES[kind];
@@ -79,35 +69,54 @@ written_out(PyObject *list, int depth, const Nest *nest, int kind, char **to)
     return 1;
 }
 
-/* `np.array(list, dtype)`, or None. */
-PyObject *
-few_array(PyObject *module, PyObject *const *args, Py_ssize_t count)
+/* An array of nested lists, or of a number, which has no axes, in a kind, or in the one of the numbers. */
+static PyObject *
+of_numbers(PyObject *given, int kind)
 {
     Nest nest = {.kind = -1, .rank = 0};
     Elements made;
-    if (count == 2 && args[1] == Py_None && length_of(args[0]) > 0
-        && Py_IS_TYPE(PyList_GET_ITEM(args[0], 0), arrays.type)) {
-        PyObject *found = is_watching() ? NULL : stacked(args[0]);
-        return or_none(found == NULL ? left_to_python() : found);
-    }
-    int wanted = count != 2 || !PyList_CheckExact(args[0]) || is_traced() ? -1
-               : args[1] == Py_None ? BOOL : kind_meant(args[1]);
-    if (wanted < 0 || is_watching() || is_elsewhere() || !measured(args[0], 0, &nest) || is_seen_by_torch())
-        return or_none(left_to_python());
-    made.kind = args[1] == Py_None ? nest.kind : wanted;
-    if ((nest.kind == BOOL) != (made.kind == BOOL) || made.kind == FLOAT16 || IS_COMPLEX(made.kind))
-        return Py_NewRef(Py_None);
+    Element element;
+    if (!is_nested(given))
+        nest.kind = kind_of_number(given);
+    if (is_nested(given) ? !measured(given, 0, &nest) : nest.kind < 0)
+        return NULL;
+    made.kind = kind < 0 ? nest.kind : kind;
     made.rank = nest.rank;
     made.itemsize = SIZES[made.kind];
     Py_ssize_t size = 1;
     for (int axis = 0; axis < nest.rank; axis++)
         size = product(size, made.shape[axis] = nest.shape[axis]);
+    if (is_seen_by_torch() || (nest.rank == 0 && !taken_as(made.kind, given, &element)))
+        return NULL;
     PyObject *array = are_few(size) ? new_lazy(&made) : NULL;
     if (array == NULL)
-        return or_none(left_to_python());
+        return NULL;
     char *to = made.memory;
-    if (written_out(args[0], 0, &nest, made.kind, &to))
-        return array;
-    Py_DECREF(array);
-    return or_none(left_to_python());
+    if (nest.rank == 0) {
+        memcpy(to, &element, (size_t)made.itemsize);
+        if (family_of(array) == NULL) /* by which results are scalars */
+            Py_CLEAR(array);
+    }
+    else if (!written_out(given, 0, &nest, made.kind, &to))
+        Py_CLEAR(array);
+    return array;
+}
+
+/* `np.array(given, dtype)`, or None; with a third argument `np.asarray`, which gives an array that is one of the dtype. */
+PyObject *
+few_array(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    PyObject *given = args[0], *found = NULL;
+    int is_any = args[1] == Py_None, kind = is_any ? -1 : kind_meant(args[1]);
+    if (is_traced() || is_watching() || is_elsewhere() || (!is_any && kind < 0))
+        return or_none(left_to_python());
+    if (Py_IS_TYPE(given, arrays.type)) {
+        int is_one = count == 3 && (is_any || kind == kind_of_dtype(SLOT(given, arrays.of_dtype)));
+        found = is_one ? Py_NewRef(given) : copied_as(given, kind, 0);
+    }
+    else if (is_any && is_nested(given) && Py_SIZE(given) > 0 && Py_IS_TYPE(item_of(given, 0), arrays.type))
+        found = stacked(given);
+    else
+        found = of_numbers(given, kind);
+    return or_none(found == NULL ? left_to_python() : found);
 }

@@ -79,3 +79,36 @@ as_element(int kind, PyObject *number, Element *at)
         at->float64 = found;
     return 1;
 }
+
+/* A number as an element of a kind, where it takes no more than to cut off its fraction or to round it once. */
+static int
+cast_as(int kind, PyObject *number, Element *element)
+{
+    if (PyComplex_Check(number) && !IS_COMPLEX(kind) && kind != BOOL)
+        return 0;
+    if (kind != BOOL && kind != FLOAT64 && kind != COMPLEX128 && !IS_WHOLE(kind) && PyLong_Check(number)) {
+        double found = PyLong_AsDouble(number);
+        if (!(fabs(found) <= 0x1p53))
+            return PyErr_Clear(), 0;
+    }
+    if (!IS_WHOLE(kind) || PyLong_Check(number))
+        return as_element(kind, number, element);
+    double found = PyFloat_AsDouble(number);
+    PyObject *whole = fabs(found) < 0x1p63 ? PyLong_FromDouble(found) : NULL; /* without the fraction */
+    int is = whole != NULL && as_element(kind, whole, element);
+    Py_XDECREF(whole);
+    return is;
+}
+
+int
+taken_as(int kind, PyObject *value, Element *element)
+{
+    int of = kind_of_type(Py_TYPE(value));
+    PyObject *number = of < 0 ? value : number_of(value, of);
+    if (number == NULL || !(PyFloat_CheckExact(number) || PyLong_CheckExact(number) || PyBool_Check(number)
+                            || PyComplex_CheckExact(number)))
+        return 0;
+    if ((kind == FLOAT16 || kind == FLOAT32 || kind == COMPLEX64) && is_watching())
+        return 0;
+    return cast_as(kind, number, element);
+}

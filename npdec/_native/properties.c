@@ -1,5 +1,6 @@
-/* Shapes of plain arrays, and their transposes: properties of arrays, which say in Python what they are. */
-#include "native.h"
+/* Shapes of plain arrays, their transposes and their numbers, and the parts of scalars: what properties and methods say
+ * in Python. */
+#include "few.h"
 
 /* The shape of the plain array that is the only argument; NULL where that is Python's. */
 static const int64 *
@@ -116,12 +117,110 @@ transposed(PyObject *function, PyObject *const *args, size_t nargsf, PyObject *n
     return go_on(function, args, nargsf, names);
 }
 
-int
-attach_properties(PyObject *const *getters)
+/* --- numbers ------------------------------------------------------------------------------------------------------ */
+
+/* A part of a scalar on the host; of a real one the imaginary part is zero. */
+static PyObject *
+part_of_scalar(PyObject *scalar, int is_imaginary)
 {
-    static const vectorcallfunc ordinary[] = {transposed, shape, rank, size, length, bytes};
-    for (size_t i = 0; i < sizeof(ordinary) / sizeof(*ordinary); i++)
-        if (stand_before(getters[i], ordinary[i]) < 0)
+    int kind = kind_of_type(Py_TYPE(scalar));
+    PyObject *number = kind < 0 ? NULL : number_of(scalar, kind);
+    if (number == NULL)
+        return NULL;
+    if (!IS_COMPLEX(kind) && !is_imaginary)
+        return Py_NewRef(scalar);
+    if (kind == BOOL)
+        return Py_NewRef(bools[0]);
+    if (IS_WHOLE(kind))
+        return scalar_of(kind, PyLong_FromLong(0));
+    if (IS_REAL(kind))
+        return scalar_of(kind, PyFloat_FromDouble(0));
+    Py_complex both = PyComplex_AsCComplex(number);
+    return scalar_of(kind == COMPLEX64 ? FLOAT32 : FLOAT64, PyFloat_FromDouble(is_imaginary ? both.imag : both.real));
+}
+
+#define PART(name, is_imaginary) \
+    static PyObject *name(PyObject *function, PyObject *const *args, size_t nargsf, PyObject *names) \
+    { \
+        int is_one = PyVectorcall_NARGS(nargsf) == 1 && names == NULL && !is_traced(); \
+        PyObject *found = is_one ? part_of_scalar(args[0], is_imaginary) : NULL; \
+        return found != NULL || PyErr_Occurred() ? found : go_on(function, args, nargsf, names); \
+    }
+PART(real, 0)
+PART(imag, 1)
+
+/* The number at a row-major index, which counts from the end below zero; NULL, without an error, where there is none. */
+static PyObject *
+number_in_order(const Elements *of, Py_ssize_t at, int is_only)
+{
+    Py_ssize_t size = size_of(of);
+    at += at < 0 ? size : 0;
+    if (at < 0 || at >= size || (is_only && size != 1))
+        return NULL;
+    const char *place = of->memory;
+    for (int axis = of->rank; axis-- > 0; at /= of->shape[axis])
+        place += at % of->shape[axis] * of->strides[axis];
+    return number_at(of, place);
+}
+
+/* `a.item()`, `a.item(index)` and `a.item(i, j)`, of arrays and scalars on the host, or None. */
+PyObject *
+few_item(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    Elements here;
+    const Elements *of;
+    Py_ssize_t at[MOST_AXES] = {0};
+    PyObject *found = NULL;
+    int is = --count <= MOST_AXES && !is_traced();
+    for (Py_ssize_t i = 0; is && i < count; i++)
+        is = PyLong_CheckExact(args[i + 1]) && as_index(args[i + 1], &at[i]);
+    int kind = is && count == 0 ? kind_of_type(Py_TYPE(args[0])) : -1;
+    if (kind >= 0)
+        found = Py_XNewRef(number_of(args[0], kind));
+    else if (is && Py_IS_TYPE(args[0], arrays.type) && elements_of(args[0], &here, &of) && !is_in_mode()) {
+        if (count < 2)
+            found = number_in_order(of, at[0], count == 0);
+        else if (of->rank == count) {
+            const char *place = of->memory;
+            for (int axis = 0; place != NULL && axis < of->rank; axis++) {
+                at[axis] += at[axis] < 0 ? of->shape[axis] : 0;
+                place = at[axis] < 0 || at[axis] >= of->shape[axis] ? NULL : place + at[axis] * of->strides[axis];
+            }
+            found = place == NULL ? NULL : number_at(of, place);
+        }
+    }
+    return or_none(found == NULL ? left_to_python() : found);
+}
+
+/* The number that an array without axes holds, if it is real. */
+static PyObject *
+only_real(PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    Elements here;
+    const Elements *of;
+    if (PyVectorcall_NARGS(nargsf) != 1 || names != NULL || is_traced() || !Py_IS_TYPE(args[0], arrays.type)
+        || !elements_of(args[0], &here, &of) || of->rank != 0 || IS_COMPLEX(of->kind) || is_in_mode())
+        return left_to_python();
+    return number_at(of, of->memory);
+}
+
+static PyObject *
+as_float(PyObject *function, PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    PyObject *number = only_real(args, nargsf, names), *found = number == NULL ? NULL : PyNumber_Float(number);
+    Py_XDECREF(number);
+    return found != NULL || PyErr_Occurred() ? found : go_on(function, args, nargsf, names);
+}
+
+int
+attach_properties(PyObject *functions)
+{
+    static const vectorcallfunc ordinary[] = {transposed, shape, rank, size, length, bytes, real, imag, as_float};
+    const Py_ssize_t count = sizeof(ordinary) / sizeof(*ordinary);
+    if (PyTuple_GET_SIZE(functions) != count)
+        return PyErr_Format(PyExc_TypeError, "%zd functions are expected", count), -1;
+    for (Py_ssize_t i = 0; i < count; i++)
+        if (stand_before(PyTuple_GET_ITEM(functions, i), ordinary[i]) < 0)
             return -1;
     return 0;
 }

@@ -148,7 +148,7 @@ look_at(PyObject *array, Elements *elements)
     return elements->memory != NULL && !PyErr_Occurred();
 }
 
-PyObject *
+static PyObject *
 taken_in(int kind)
 {
     if (taken[kind] == NULL)

@@ -32,9 +32,9 @@ __all__ = ["statements"]
 
 _Kind, _Tensor = inspect.Parameter, torch.Tensor
 # The functions that `npdec._native` computes of few numbers, or leaves to Python, and how many parameters it is given.
-_FEW = {"zeros": 2, "ones": 2, "empty": 2, "zeros_like": 1, "ones_like": 1, "empty_like": 1, "copy": 1, "arange": 1}
+_FEW = {"zeros": 2, "ones": 2, "empty": 2, "zeros_like": 1, "ones_like": 1, "empty_like": 1, "copy": 1, "arange": 3}
 _FEW |= {"where": 3, "max": 1, "min": 1, "concatenate": 2, "stack": 2, "hstack": 1, "vstack": 1, "reshape": 2}
-_FEW |= {"ravel": 1, "nonzero": 1, "trace": 1, "take_along_axis": 3, "searchsorted": 3}
+_FEW |= {"ravel": 1, "nonzero": 1, "trace": 1, "take_along_axis": 3, "searchsorted": 3, "full": 3}
 _WRITTEN = {"put_along_axis": 4, "copyto": 2}  # which say whether they have
 # Those that it computes by name of an array, and along an axis.
 _REDUCED = frozenset({"any", "all", "count_nonzero", "argmax", "argmin", "sum", "prod"})

@@ -18,6 +18,7 @@ from npdec._array.family import Family
 from npdec._array.methods import ArrayMethods
 from npdec._core.base import NDArrayBase
 from npdec._dtypes.dtype import SCALARS
+from npdec._dtypes.spelling import SPELLINGS
 from npdec._impl import _devices, _promotion, dtypes_impl
 from npdec._impl._by_numpy import MANY
 from npdec._native import calls
@@ -67,11 +68,11 @@ def _attach_scalars() -> None:
 def _attach_arrays() -> None:
     slots = tuple(vars(NDArrayBase)[name] for name in ("_t", "_d", "_m", "_w", "_ro"))
     of_families = tuple(vars(Family)[name] for name in ("limit", "most", "origin", "mirrors", "mixed"))
-    getters = [vars(ArrayMethods)["T"].fget, vars(wrap.ARRAY)["shape"].fget]
-    getters += [vars(ArrayMethods)["ndim"].fget, vars(ArrayMethods)["size"].fget, vars(wrap.ARRAY)["__len__"]]
-    getters += [vars(ArrayMethods)["nbytes"].fget]
+    methods, own = vars(ArrayMethods), vars(wrap.ARRAY)
+    functions = [methods["T"].fget, own["shape"].fget, methods["ndim"].fget, methods["size"].fget, own["__len__"]]
+    functions += [methods["nbytes"].fget, methods["real"].fget, methods["imag"].fget, own["__float__"]]
     taken = _limits(), _promotion.KEPT
-    calls.attach_arrays(wrap.ARRAY, torch.Tensor, slots, Family, of_families, vars(_dispatch), tuple(getters), *taken)
+    calls.attach_arrays(wrap.ARRAY, torch.Tensor, slots, Family, of_families, vars(_dispatch), tuple(functions), *taken)
     calls.attach_writes(vars(forward_ad), is_transformed, transforms.current)
     sample = sample_array()
     calls.attach_elements(
@@ -94,7 +95,7 @@ def _attach_lazy() -> None:
     calls.attach_lazy(capsule, slot, NDArrayBase, view, vars(profiler), asked)
     pairs = {a + b: LETTERS[_promotion.promote_types(d, e)] for d, a in LETTERS.items() for e, b in LETTERS.items()}
     calls.attach_few(pairs, torch.get_num_threads)
-    calls.attach_creation(_devices)
+    calls.attach_creation(_devices, SPELLINGS)
     calls.attach_products(_computed_by_torch)
 
 

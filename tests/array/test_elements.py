@@ -219,7 +219,7 @@ def test_memory_that_torch_exchanges() -> None:
 @pytest.mark.parametrize("exchange", ["share_memory_", "resize_"])
 def test_memory_that_torch_exchanges_by_another_tensor(exchange: str) -> None:
     """The storage gets other memory, and the tensor of the array knows nothing of it."""
-    x = _opened(np.arange(4.0))
+    x = _opened(np.asarray(torch.arange(4.0, dtype=torch.float64)))
     other = torch.empty(0, dtype=torch.float64).set_(x._t.untyped_storage())
     if exchange == "resize_":
         other.resize_(100000)
