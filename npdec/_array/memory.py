@@ -11,6 +11,7 @@ import torch
 from torch.autograd import forward_ad as _forward_ad
 
 from npdec._array import wrap
+from npdec._array.backwards import Backwards
 from npdec._array.element_order import Bytes, as_bytes, bytes_in, is_regular, places, plain, stands_for
 from npdec._array.family import Family, family_of
 from npdec._core.base import ArrayBase, NDArrayBase
@@ -212,6 +213,9 @@ def _write_back(copy: NDArrayBase, told: set[str]) -> Family:
         return family
     if type(tensor) is DecomposedTensor:
         target = decomposed_by_writing(source, tensor)
+    if isinstance(again, Backwards) and not family_of(source).mixed and again.is_view(target, tensor):
+        commit([(again.write, target, tensor)])
+        return family_of(source)
     positions = torch.arange(math.prod(shape), device=tensor.device).reshape(shape)
     at = torch.unravel_index(again(positions).reshape(tensor.shape), shape)  # its shape may have been set since
     family, held = family_of(source), _storage.signed(target)

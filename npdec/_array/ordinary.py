@@ -5,7 +5,7 @@ Whatever else there may be, and whatever torch refuses, is left to `npdec._array
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 from weakref import ref
 
@@ -13,10 +13,10 @@ import torch
 from torch.autograd import forward_ad
 
 from npdec._array import memory, transforms, wrap
+from npdec._array.backwards import Backwards, forwards, reverse
 from npdec._array.convert import MAX_NDIM, as_tensor
 from npdec._array.family import family_of
 from npdec._core.tags import NoValue
-from npdec._impl import _storage
 from npdec._impl._by_numpy import places
 from npdec._impl.dtypes_impl import WIDE_UNSIGNED
 from npdec._impl.getitem_impl import are_in_order, picked
@@ -24,8 +24,8 @@ from npdec._torch.functorch import is_transformed
 from npdec._torch.tracing import tracing
 
 __all__ = [
-    "REFUSALS", "arrays_of", "axes_of", "backwards", "forwards", "indices_of", "is_free", "items_of", "read", "reverse",
-    "reversed_rows", "rows", "spread",
+    "REFUSALS", "arrays_of", "axes_of", "backwards", "indices_of", "is_free", "items_of", "read", "reversed_rows",
+    "rows", "spread", "stand_backwards",
 ]  # fmt: skip
 
 _new, _Tensor = object.__new__, torch.Tensor
@@ -263,38 +263,6 @@ def _selected(tensor: torch.Tensor, index: torch.Tensor, in_order: bool = False)
     return tensor[index] if tensor.is_contiguous() and index.is_contiguous() else picked(tensor, (index,), 0)
 
 
-def forwards(key: tuple[Any, ...], shape: Sequence[int]) -> tuple[tuple[Any, ...], list[int]] | None:
-    """A key of ints and slices, some of which run backwards, as one whose slices all run forwards (empty, if it names
-    all), and the axes of what that names which are reversed then; None for other keys."""
-    if len(key) > len(shape):
-        return None
-    items: list[Any] = []
-    axes = []
-    ints = 0
-    whole = True
-    for axis, item in enumerate(key):
-        if type(item) is slice:
-            step = item.step
-            if type(step) is int and step < 0:
-                axes.append(axis - ints)
-                if step == -1 and item.start is None is item.stop:
-                    items.append(_ALL)
-                    continue
-                start, stop, step = item.indices(shape[axis])
-                count = len(range(start, stop, step))
-                item = slice(start + (count - 1) * step, start + 1, -step) if count else slice(0, 0)
-            elif item.start is item.stop is step is None:
-                items.append(item)
-                continue
-        elif type(item) is int:
-            ints += 1
-        else:
-            return None
-        whole = False
-        items.append(item)
-    return () if whole else tuple(items), axes
-
-
 def backwards(array: Any, key: tuple[Any, ...]) -> Any:
     """What a key of ints and slices, some of which run backwards, says of a plain array, or None. torch has no negative
     strides: it is a copy that stands for a view."""
@@ -309,8 +277,16 @@ def backwards(array: Any, key: tuple[Any, ...]) -> Any:
         made = wrap.array_of(reverse(tensor[items] if items else tensor, axes), array._d)
     except REFUSALS:
         return None  # NumPy's words are found on the general way
-    memory.mirror(array, made, lambda source: reverse(source[items] if items else source, axes))
+    memory.mirror(array, made, Backwards(items, axes))
     return made
+
+
+def stand_backwards(source: Any, copy: Any, axes: list[int]) -> None:
+    """Make a copy of an array with some axes reversed stand for a view of it; a read-only one stays so."""
+    memory.mirror(source, copy, Backwards((), axes))
+    reason = getattr(copy, "_ro", None)
+    if reason is not None:
+        memory.freeze(copy, reason)
 
 
 def reversed_rows(array: Any) -> Any:
@@ -319,17 +295,8 @@ def reversed_rows(array: Any) -> Any:
     if type(tensor) is not _Tensor or not tensor.dim() or array._d in WIDE_UNSIGNED:
         return None
     made = wrap.array_of(tensor.flip(0), array._d)
-    memory.mirror(array, made, _flipped)
+    memory.mirror(array, made, Backwards((), [0]))
     return made
-
-
-def _flipped(tensor: torch.Tensor) -> torch.Tensor:
-    return tensor.flip(0)
-
-
-def reverse(tensor: torch.Tensor, axes: list[int]) -> torch.Tensor:
-    """`torch.flip`, of every dtype."""
-    return _storage.moved(torch.flip, tensor, axes) if tensor.dtype in WIDE_UNSIGNED else torch.flip(tensor, axes)
 
 
 def rows(array: Any) -> Iterator[Any]:

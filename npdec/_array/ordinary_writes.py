@@ -11,8 +11,9 @@ from typing import Any
 import torch
 
 from npdec._array import fp_state, memory, wrap
+from npdec._array.backwards import forwards, reverse
 from npdec._array.convert import as_tensor
-from npdec._array.ordinary import REFUSALS, arrays_of, axes_of, forwards, indices_of, is_free, items_of, reverse, spread
+from npdec._array.ordinary import REFUSALS, arrays_of, axes_of, indices_of, is_free, items_of, spread
 from npdec._array.packing import HOSTED
 from npdec._impl._by_numpy import put_selected
 from npdec._impl.dtypes_impl import RANGES, WHOLE, WIDE_UNSIGNED, kept_beside, promote_types

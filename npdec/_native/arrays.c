@@ -73,7 +73,7 @@ is_bound(PyObject *bound)
 #define MOST_ITEMS 32 /* of longer keys Python says how many axes there may be */
 
 int
-kind_of_key(PyObject *key)
+kind_of_key(PyObject *key, int backwards)
 {
     if (PyLong_CheckExact(key))
         return 2;
@@ -87,14 +87,14 @@ kind_of_key(PyObject *key)
         if (step == Py_None)
             return 1;
         Py_ssize_t by = PyLong_CheckExact(step) ? PyLong_AsSsize_t(step) : 0;
-        return by > 0 || (PyErr_Clear(), 0);
+        return PyErr_Occurred() ? (PyErr_Clear(), 0) : by > 0 || (by < 0 && backwards);
     }
     if (!PyTuple_CheckExact(key) || PyTuple_GET_SIZE(key) > MOST_ITEMS)
         return 0;
     int found = 2, dots = 0;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(key); i++) {
         PyObject *item = PyTuple_GET_ITEM(key, i);
-        int kind = PyTuple_CheckExact(item) ? 0 : kind_of_key(item);
+        int kind = PyTuple_CheckExact(item) ? 0 : kind_of_key(item, backwards);
         dots += item == Py_Ellipsis;
         if (kind == 0 || dots > 1)
             return 0;
@@ -131,7 +131,7 @@ has_more_axes(PyObject *array, PyObject *key)
 int
 names_part(PyObject *tensor, PyObject *key)
 {
-    int kind = kind_of_key(key);
+    int kind = kind_of_key(key, 0);
     return kind == 1 || (kind == 2 && rank_of(tensor) > named_axes(key));
 }
 
@@ -199,7 +199,7 @@ PyObject *
 part_of(PyObject *array, PyObject *key)
 {
     PyObject *tensor = tensor_of(array);
-    int kind = tensor == NULL ? 0 : kind_of_key(key);
+    int kind = tensor == NULL ? 0 : kind_of_key(key, 0);
     if (kind == 0 || (kind == 2 && !has_more_axes(array, key)) || !can_join(family_of(array)))
         return left_to_python();
     Py_INCREF(tensor);

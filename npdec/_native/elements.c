@@ -166,7 +166,7 @@ read_part(PyObject *array, PyObject *key)
     const char *place = elements == NULL || is_in_mode() ? NULL : place_of(elements, key);
     if (place != NULL)
         return scalar_of(elements->kind, number_at(elements, place));
-    int kind = kind_of_key(key);
+    int kind = kind_of_key(key, 1);
     if ((kind == 0 && !is_of_integers(key)) || is_seen_by_torch() || !hold(array))
         return NULL;
     elements = (const Elements *)SLOT(array, arrays.of_elements);
@@ -267,7 +267,7 @@ write_lazy(PyObject *array, PyObject *key, PyObject *value)
         }
         return is;
     }
-    int kind = kind_of_key(key);
+    int kind = kind_of_key(key, 1);
     if ((kind == 0 && !is_of_integers(key)) || is_seen_by_torch() || !can_write(array) || !hold(array))
         return 0;
     elements = (const Elements *)SLOT(array, arrays.of_elements);

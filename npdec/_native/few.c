@@ -202,7 +202,7 @@ reach(const Elements *elements, const char **first, const char **end)
     *first = elements->memory;
     *end = *first + elements->itemsize;
     for (int axis = 0; axis < elements->rank; axis++)
-        *end += (elements->shape[axis] - 1) * elements->strides[axis];
+        *(elements->strides[axis] < 0 ? first : end) += (elements->shape[axis] - 1) * elements->strides[axis];
 }
 
 /* How two arrays of one kind lie to each other: 0 apart, 1 the same elements in the same places, 2 otherwise. */

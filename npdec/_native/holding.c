@@ -227,14 +227,14 @@ is_known(PyObject *module, PyObject *capsule)
 PyObject *
 attach_lazy(PyObject *module, PyObject *args)
 {
-    PyObject *capsule, *member, *view, *namespace, *calls[8];
-    PyObject **const kept[8] = {
+    PyObject *capsule, *member, *view, *namespace, *calls[10];
+    PyObject **const kept[10] = {
         &asked.use_count, &asked.increment_version, &asked.functions, &asked.is_inference, &asked.is_transformed,
-        &asked.is_grad, &asked.is_traced, &asked.ordinarily};
+        &asked.is_grad, &asked.is_traced, &asked.ordinarily, &asked.reverse, &asked.stand};
     PyTypeObject *owner;
-    if (!PyArg_ParseTuple(args, "OOO!OO!(OOOOOOOO):attach_lazy", &capsule, &member, &PyType_Type, &owner, &view,
+    if (!PyArg_ParseTuple(args, "OOO!OO!(OOOOOOOOOO):attach_lazy", &capsule, &member, &PyType_Type, &owner, &view,
                           &PyDict_Type, &namespace, &calls[0], &calls[1], &calls[2], &calls[3], &calls[4], &calls[5],
-                          &calls[6], &calls[7]))
+                          &calls[6], &calls[7], &calls[8], &calls[9]))
         return NULL;
     const Exchange *found = PyCapsule_GetPointer(capsule, "dlpack_exchange_api");
     if (found == NULL || (arrays.of_elements = offset_of(member)) < 0)
@@ -245,7 +245,7 @@ attach_lazy(PyObject *module, PyObject *args)
     of_base = Py_REFCNT(base);
     of_base_in_torch = in_torch(base);
     Py_DECREF(base);
-    for (int i = 0; i < 8; i++)
+    for (int i = 0; i < 10; i++)
         Py_XSETREF(*kept[i], Py_NewRef(calls[i]));
     Py_XSETREF(asked.profiler, Py_NewRef(namespace));
     Py_XSETREF(asked.is_profiled, PyUnicode_InternFromString("_is_profiler_enabled"));

@@ -46,7 +46,7 @@ elements_over(struct memory *memory, PyObject *array, const Elements *like)
     return elements;
 }
 
-static void
+void
 leave(Elements *elements)
 {
     struct memory *memory = elements->of;
@@ -232,8 +232,7 @@ is_off(PyObject *function)
     return found == Py_False || found == asked.zero;
 }
 
-/* Whether a tensor that is made now is an ordinary one: no mode, transform or `no_grad` sees to that. */
-static int
+int
 is_ordinary(const struct memory *memory)
 {
     if (!is_off(asked.is_inference))
@@ -246,11 +245,19 @@ is_ordinary(const struct memory *memory)
 PyObject *
 read_tensor(PyObject *array, Reading *reading, int is_seen)
 {
-    Elements *elements = (Elements *)SLOT(array, arrays.of_elements);
+    Elements *elements = (Elements *)SLOT(array, arrays.of_elements), forward;
     PyObject *tensor;
     reading->memory = NULL;
     if (elements == NULL || is_seen)
         return Py_XNewRef(tensor_of(array));
+    if (!elements->is_whole && forwards(elements, &forward)) { /* torch has no strides that run backwards */
+        PyObject *copy = copied_as(array, -1, 0);
+        if (copy == NULL)
+            return PyErr_Occurred() ? NULL : Py_XNewRef(tensor_of(array));
+        tensor = read_tensor(copy, reading, 0);
+        Py_DECREF(copy);
+        return tensor;
+    }
     struct memory *memory = elements->of;
     if (elements->is_whole) {
         if (memory->tensor == NULL && (!is_ordinary(memory) || make_tensor(memory, elements->kind) < 0))
@@ -263,9 +270,9 @@ read_tensor(PyObject *array, Reading *reading, int is_seen)
             return PyErr_NoMemory();
         for (int axis = 0; axis < elements->rank; axis++) {
             loan->shape[axis] = elements->shape[axis];
-            loan->strides[axis] = elements->strides[axis] / elements->itemsize;
+            loan->strides[axis] = forward.strides[axis] / elements->itemsize;
         }
-        describe(&loan->managed, elements->kind, elements->rank, elements->memory, loan->shape, loan->strides);
+        describe(&loan->managed, elements->kind, elements->rank, forward.memory, loan->shape, loan->strides);
         tensor = new_tensor(&loan->managed);
         if (tensor == NULL) {
             free_block(loan);
@@ -288,131 +295,6 @@ has_read(Reading *reading, PyObject *result)
                 || (exchange->look_at(result, &found) == 0 && found.elements != reading->lent);
     let_go(reading->memory);
     return is_apart && !PyErr_Occurred();
-}
-
-/* The tensor of a view, by the strides of torch, which are in elements. */
-static PyObject *
-seen_by(struct memory *memory, const Elements *elements)
-{
-    Array all;
-    if (exchange->look_at(memory->tensor, &all) != 0)
-        return NULL;
-    PyObject *shape = PyTuple_New(elements->rank), *strides = PyTuple_New(elements->rank), *seen = NULL;
-    PyObject *start = PyObject_CallMethodNoArgs(memory->tensor, words.storage_offset);
-    Py_ssize_t offset = start == NULL ? 0 : PyLong_AsSsize_t(start);
-    offset += (elements->memory - (char *)all.elements) / elements->itemsize;
-    if (shape != NULL && strides != NULL && start != NULL) {
-        for (int axis = 0; axis < elements->rank; axis++) {
-            PyTuple_SET_ITEM(shape, axis, PyLong_FromSsize_t(elements->shape[axis]));
-            PyTuple_SET_ITEM(strides, axis, PyLong_FromSsize_t(elements->strides[axis] / elements->itemsize));
-        }
-        PyObject *place = PyErr_Occurred() ? NULL : PyLong_FromSsize_t(offset);
-        if (place != NULL)
-            seen = PyObject_CallMethodObjArgs(memory->tensor, words.as_strided, shape, strides, place, NULL);
-        Py_XDECREF(place);
-    }
-    Py_XDECREF(shape);
-    Py_XDECREF(strides);
-    Py_XDECREF(start);
-    return seen;
-}
-
-/* The family of the arrays over a memory, which begins with the one that has all of it, dead or alive. */
-static PyObject *
-family_over(struct memory *memory)
-{
-    if (memory->family == NULL) {
-        PyObject *dtype = PyObject_GetAttr(memory->tensor, words.dtype);
-        PyObject *gone = dtype == NULL ? NULL : array_of(Py_NewRef(memory->tensor), dtype);
-        for (Elements *one = memory->first; one != NULL; one = one->next)
-            if (one->is_whole && Py_REFCNT(one->array) > 0)
-                Py_XSETREF(gone, Py_NewRef(one->array));
-        PyObject *family = gone == NULL ? NULL : family_of(gone);
-        if (memory->family == NULL) /* which another thread may have found meanwhile */
-            memory->family = Py_XNewRef(family);
-        Py_XDECREF(dtype);
-        Py_XDECREF(gone);
-    }
-    return memory->family;
-}
-
-/* Give a lazy array its tensor; 0, or -1 with an error. Other threads may do the same meanwhile. */
-static int
-settle_one(struct memory *memory, Elements *elements)
-{
-    PyObject *array = elements->array, *tensor = NULL;
-    if (Py_REFCNT(array) == 0) { /* its end has begun */
-        leave(elements);
-        return 0;
-    }
-    Py_INCREF(array);
-    Py_INCREF(elements);
-    if (SLOT(array, arrays.of_tensor) == NULL) {
-        int is_whole = elements->is_whole;
-        tensor = is_whole ? Py_NewRef(memory->tensor) : seen_by(memory, elements);
-        PyObject *family = tensor == NULL || is_whole ? NULL : family_over(memory);
-        if (tensor == NULL || (!is_whole && family == NULL)) {
-            Py_XDECREF(tensor);
-            Py_DECREF(elements);
-            Py_DECREF(array);
-            return PyErr_Occurred() ? -1 : (PyErr_NoMemory(), -1);
-        }
-        if (SLOT(array, arrays.of_tensor) == NULL) {
-            SLOT(array, arrays.of_tensor) = Py_NewRef(tensor);
-            if (family != NULL && join(family, array) == 0)
-                Py_SETREF(SLOT(array, arrays.of_family), Py_NewRef(family));
-        }
-        Py_DECREF(tensor);
-    }
-    if (SLOT(array, arrays.of_elements) == (PyObject *)elements)
-        Py_CLEAR(SLOT(array, arrays.of_elements));
-    leave(elements);
-    Py_DECREF(elements);
-    Py_DECREF(array);
-    return PyErr_Occurred() ? -1 : 0;
-}
-
-static int settle_now(struct memory *memory, int kind);
-
-int
-settle(PyObject *array)
-{
-    Elements *elements = (Elements *)SLOT(array, arrays.of_elements);
-    if (elements == NULL)
-        return 0;
-    if (is_ordinary(elements->of))
-        return settle_now(elements->of, elements->kind);
-    if (PyErr_Occurred())
-        return -1;
-    PyObject *done = PyObject_CallFunctionObjArgs(asked.ordinarily, asked.settler, array, NULL);
-    Py_XDECREF(done);
-    return done == NULL ? -1 : 0;
-}
-
-PyObject *
-settled(PyObject *module, PyObject *array)
-{
-    Elements *elements = Py_IS_TYPE(array, arrays.type) ? (Elements *)SLOT(array, arrays.of_elements) : NULL;
-    if (elements != NULL && settle_now(elements->of, elements->kind) < 0)
-        return NULL;
-    Py_RETURN_NONE;
-}
-
-static int
-settle_now(struct memory *memory, int kind)
-{
-    int failed = 0;
-    memory->references++;
-    if (memory->tensor == NULL)
-        failed = make_tensor(memory, kind);
-    while (!failed && memory->first != NULL)
-        failed = settle_one(memory, memory->first);
-    if (!failed && memory->is_written) {
-        memory->is_written = 0;
-        failed = tell_of_write(memory->tensor);
-    }
-    let_go(memory);
-    return failed ? -1 : 0;
 }
 
 PyObject *

@@ -28,7 +28,7 @@ void free_block(struct block *block);                 /* or NULL; Python's lock 
 /* What torch is asked, and npdec. */
 extern struct asked {
     PyObject *use_count, *increment_version, *functions, *is_inference, *is_transformed, *is_grad, *is_traced,
-        *ordinarily, *profiler, *is_profiled, *settler, *zero;
+        *ordinarily, *reverse, *stand, *profiler, *is_profiled, *settler, *zero;
 } asked;
 extern const Exchange *exchange;
 
@@ -36,5 +36,9 @@ extern const Exchange *exchange;
 PyObject *tensor_by_rows(int kind, const Array *like, Py_ssize_t size, char **memory);
 Elements *elements_over(struct memory *memory, PyObject *array, const Elements *like); /* NULL with an error */
 void let_go(struct memory *memory);
+void leave(Elements *elements);                       /* the memory that they are over */
+int forwards(const Elements *part, Elements *found);  /* parts.c: how its axes run */
+int make_tensor(struct memory *memory, int kind);     /* over a memory, of which that is from then on */
+int is_ordinary(const struct memory *memory);         /* no mode, transform or `no_grad` sees a tensor that is made now */
 
 #endif

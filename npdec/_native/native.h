@@ -74,7 +74,7 @@ PyObject *array_of(PyObject *tensor, PyObject *dtype); /* a new array that has a
 int join(PyObject *family, PyObject *array);          /* add it to those over one memory; 0, or -1 with an error */
 PyObject *family_of(PyObject *array);                 /* made if there is none, borrowed; NULL where that is Python's */
 PyObject *view_of(PyObject *array, PyObject *seen);   /* over a tensor, which is stolen; as the next */
-int kind_of_key(PyObject *key);                       /* 1: it gives a view, 2: perhaps an element, 0: another */
+int kind_of_key(PyObject *key, int backwards);        /* 1: it gives a view, 2: perhaps an element, 0: another */
 PyObject *part_of(PyObject *array, PyObject *key);    /* the view that a key chooses, or NULL without an error */
 PyObject *kept_number(PyObject *number, PyObject *dtype); /* the tensor that is kept of it, borrowed, or NULL */
 long rank_of(PyObject *tensor);                       /* 0 or less for an error, too */

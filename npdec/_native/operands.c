@@ -142,11 +142,13 @@ is_in_order(const Elements *elements)
 {
     Py_ssize_t before = PY_SSIZE_T_MAX;
     for (int axis = 0; axis < elements->rank; axis++) {
-        if (elements->shape[axis] == 1 || elements->strides[axis] == 0)
+        Py_ssize_t stride = elements->strides[axis];
+        if (elements->shape[axis] == 1 || stride == 0)
             continue;
-        if (elements->strides[axis] >= before) /* where they are equal, torch goes by the lengths */
+        stride = stride < 0 ? -stride : stride;
+        if (stride >= before) /* where they are equal, torch goes by the lengths */
             return 0;
-        before = elements->strides[axis];
+        before = stride;
     }
     return 1;
 }

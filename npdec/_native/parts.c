@@ -1,5 +1,5 @@
 /* Parts of lazy arrays: where the elements lie that a key of integers, slices, None and dots chooses. */
-#include "native.h"
+#include "lazy.h"
 
 /* How many axes of an array the items of a key stand for; -1 where there are items of other kinds. */
 static int
@@ -34,10 +34,13 @@ int
 sliced(PyObject *item, Py_ssize_t size, Py_ssize_t *start, Py_ssize_t *step)
 {
     PySliceObject *slice = (PySliceObject *)item;
-    Py_ssize_t stop = size;
-    *start = 0;
+    Py_ssize_t stop;
     *step = 1;
-    if (!bound_of(slice->step, step) || *step <= 0 || !bound_of(slice->start, start) || !bound_of(slice->stop, &stop))
+    if (!bound_of(slice->step, step) || *step == 0 || *step < -PY_SSIZE_T_MAX)
+        return -1;
+    *start = *step < 0 ? size - 1 : 0;
+    stop = *step < 0 ? -size - 1 : size; /* below zero they are counted from the end */
+    if (!bound_of(slice->start, start) || !bound_of(slice->stop, &stop))
         return -1;
     Py_ssize_t count = PySlice_AdjustIndices(size, start, &stop, *step);
     return (int)(count > INT_MAX ? -1 : count);
@@ -75,15 +78,17 @@ part_by(const Elements *whole, PyObject *key, Elements *part)
             if (item == Py_None) {
                 part->shape[out] = 1; /* with the stride that torch tells of it */
                 part->strides[out] = axis < whole->rank ? whole->shape[axis] * whole->strides[axis] : whole->itemsize;
+                part->strides[out] = part->strides[out] < 0 ? -part->strides[out] : part->strides[out];
             }
             else {
                 int length = sliced(item, whole->shape[axis], &start, &step);
                 if (length <= 0)
                     return 0; /* an empty part has no memory */
                 part->shape[out] = length;
-                if (step > 1 && whole->strides[axis] > PY_SSIZE_T_MAX / step)
+                Py_ssize_t by = step < 0 ? -step : step, stride = whole->strides[axis];
+                if (by > 1 && (stride < 0 ? -stride : stride) > PY_SSIZE_T_MAX / by)
                     return 0; /* of one element, as far as its stride goes */
-                part->strides[out] = whole->strides[axis] * step;
+                part->strides[out] = stride * step;
                 part->memory += start * whole->strides[axis];
                 axis++;
             }
@@ -102,4 +107,19 @@ part_by(const Elements *whole, PyObject *key, Elements *part)
     }
     part->rank = out;
     return is_element ? 2 : out > 0;
+}
+
+/* How the axes of a part run: those that run backwards, by a bit each, and the part that has them forwards. */
+int
+forwards(const Elements *part, Elements *found)
+{
+    int turned = 0;
+    memcpy((void *)found, (const void *)part, offsetof(Elements, of));
+    for (int axis = 0; axis < part->rank; axis++)
+        if (part->strides[axis] < 0) {
+            turned |= part->shape[axis] > 1 ? 1 << axis : 0;
+            found->memory += (part->shape[axis] - 1) * part->strides[axis];
+            found->strides[axis] = -part->strides[axis];
+        }
+    return turned;
 }

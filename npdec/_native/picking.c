@@ -103,7 +103,7 @@ pick(const Elements *of, PyObject *key, Picked *picked, const Elements *to)
         int is_array = item != NULL && Py_IS_TYPE(item, arrays.type);
         if (item == NULL || PySlice_Check(item)) {
             Py_ssize_t start = 0, step = 1, length = of->shape[axis];
-            if (item != NULL && (length = sliced(item, of->shape[axis], &start, &step)) <= 0)
+            if (item != NULL && ((length = sliced(item, of->shape[axis], &start, &step)) <= 0 || step < 0))
                 return 0;
             picked->rest.memory += start * of->strides[axis];
             picked->rest.shape[picked->rest.rank] = length;

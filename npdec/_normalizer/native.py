@@ -12,10 +12,12 @@ from torch.autograd import forward_ad, profiler
 from torch.utils import _python_dispatch as _dispatch
 
 from npdec._array import fp_state, transforms, wrap
+from npdec._array.backwards import reverse
 from npdec._array.element_memory import LETTERS, taken_by
 from npdec._array.elements import NOT_YET, ElementAccess, sample_array
 from npdec._array.family import Family
 from npdec._array.methods import ArrayMethods
+from npdec._array.ordinary import stand_backwards
 from npdec._core.base import NDArrayBase
 from npdec._dtypes.dtype import SCALARS
 from npdec._dtypes.spelling import SPELLINGS
@@ -89,10 +91,11 @@ def _attach_arrays() -> None:
 
 def _attach_lazy() -> None:
     told = torch._C._len_torch_function_stack, torch.is_inference_mode_enabled, is_transformed, torch.is_grad_enabled
-    asked = torch._C._storage_Use_Count, torch._C._increment_version, *told, torch._C._is_tracing, ordinarily
+    asked = torch._C._storage_Use_Count, torch._C._increment_version, *told, torch._C._is_tracing
+    of_views = ordinarily, reverse, stand_backwards
     slot, view = vars(NDArrayBase)["_e"], torch.empty(2)[1:]
     capsule = torch.Tensor.__dlpack_c_exchange_api__
-    calls.attach_lazy(capsule, slot, NDArrayBase, view, vars(profiler), asked)
+    calls.attach_lazy(capsule, slot, NDArrayBase, view, vars(profiler), (*asked, *of_views))
     pairs = {a + b: LETTERS[_promotion.promote_types(d, e)] for d, a in LETTERS.items() for e, b in LETTERS.items()}
     calls.attach_few(pairs, torch.get_num_threads)
     calls.attach_creation(_devices, SPELLINGS)

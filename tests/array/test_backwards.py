@@ -61,3 +61,71 @@ def test_contributions_go_through_keys_that_run_backwards() -> None:
     assert x.value.tolist() == [[4.0, 2.0, 1.0], [0.0, 0.0, 0.0]]
     assert seen.components.sum(0).tolist() == [[0.0, 0.0, 0.0], [1.0, 2.0, 4.0]]
     assert x.components[:, 0].tolist() == [[0.0, 0.0, 1.0], [0.0, 2.0, 0.0], [4.0, 0.0, 0.0]]
+
+
+def _step(draw: random.Random, known: list[tuple[Any, Any]]) -> str:
+    """One thing that is done with arrays and what NumPy has of them: a view, a write, something computed."""
+    x, n = draw.choice(known)
+    y, m = draw.choice(known)
+    kind = draw.choice(
+        ["view", "view", "view", "write", "into", "both", "part", "add", "call", "settle", "drop", "join"]
+    )
+    if kind == "view":
+        key = tuple(_slice(draw, size) for size in n.shape[: draw.randint(1, n.ndim)])
+        if n[key].size:
+            known.append((x[key], n[key]))
+    elif kind == "write":
+        place = tuple(draw.randint(-size, size - 1) for size in n.shape)
+        x[place] = n[place] = draw.randint(-8, 8) / 2
+    elif kind == "into":
+        x *= 0.5
+        n *= 0.5
+    elif kind == "both" and n.shape == m.shape:
+        x[...] = y
+        n[...] = m
+    elif kind == "part":
+        key = _slice(draw, len(n))
+        x[key] = n[key] = draw.randint(-8, 8) / 2
+    elif kind == "add" and n.shape == m.shape:
+        known.append((x + y, n + m))
+    elif kind == "call":
+        for name in ("copy", "ravel", "sum", "tolist", "max", "argmin", "cumsum"):
+            assert numpy.array_equal(numpy.asarray(getattr(x, name)()), getattr(n, name)()), name
+        assert numpy.array_equal(numpy.asarray(np.where(x > 1, x, 0.0)), numpy.where(n > 1, n, 0.0))
+        assert numpy.array_equal(numpy.asarray(x.T), n.T)
+        assert n.ndim > 2 or numpy.array_equal(numpy.asarray(x @ x.T), n @ n.T)
+    elif kind == "settle":
+        assert x.tensor.shape == n.shape  # from now on torch has it
+    elif kind == "drop" and len(known) > 3:
+        known.pop(draw.randrange(len(known)))
+    elif kind == "join":
+        assert numpy.array_equal(numpy.asarray(np.concatenate([x, x[::-1]])), numpy.concatenate([n, n[::-1]]))
+    return kind
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_views_that_run_backwards_are_views(seed: int) -> None:
+    """Whatever is read and written, through whichever view, before and after torch has the elements."""
+    draw = random.Random(seed)
+    shape = draw.choice([(6,), (3, 4), (2, 3, 2)])
+    n = numpy.arange(float(math.prod(shape))).reshape(shape)
+    known, told = [(np.array(n), n)], []
+    for _ in range(60):
+        told.append(_step(draw, known))
+        for x, wanted in known[-4:] if draw.random() < 0.8 else known:
+            if draw.random() < 0.5:
+                assert [float(value) for value in x.flat] == wanted.ravel().tolist(), told
+    for x, wanted in known:
+        assert numpy.array_equal(numpy.asarray(x), wanted), told
+
+
+def test_a_view_of_a_read_only_one_that_runs_backwards_is_read_only() -> None:
+    x = np.arange(6.0)
+    x.flags.writeable = False
+    for _ in range(2):
+        part = x[::-1]
+        for written in (part, part[1:], part[::-1]):
+            with pytest.raises(ValueError, match="read-only"):
+                written[0] = 1.0
+        assert not part.flags.writeable
+        assert part.base is x
