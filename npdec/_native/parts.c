@@ -86,6 +86,8 @@ part_by(const Elements *whole, PyObject *key, Elements *part)
                     return 0; /* an empty part has no memory */
                 part->shape[out] = length;
                 Py_ssize_t by = step < 0 ? -step : step, stride = whole->strides[axis];
+                if (step < 0 && stride == 0)
+                    return 0; /* of equal rows, where torch puts them */
                 if (by > 1 && (stride < 0 ? -stride : stride) > PY_SSIZE_T_MAX / by)
                     return 0; /* of one element, as far as its stride goes */
                 part->strides[out] = stride * step;

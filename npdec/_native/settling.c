@@ -91,6 +91,8 @@ settle_backwards(struct memory *memory, Elements *elements, const Elements *forw
         if (SLOT(array, arrays.of_elements) == (PyObject *)elements)
             Py_CLEAR(SLOT(array, arrays.of_elements));
         done = PyObject_CallFunctionObjArgs(asked.stand, source, array, axes, NULL);
+        if (done != NULL && memory->is_written)
+            tell_of_write(tensor);
     }
     int failed = tensor == NULL || PyErr_Occurred() != NULL;
     Py_XDECREF(done);
