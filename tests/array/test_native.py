@@ -58,6 +58,33 @@ def test_operators_of_scalars(dtype: str, watched: bool) -> None:
             assert told(method, x) == in_python(method, x), (stem, x)
 
 
+@native
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_new_arrays(dtype: str) -> None:
+    def laid(x: Any) -> Any:
+        return x if not isinstance(x, np.ndarray) else (x.dtype, x.shape, x.strides, x.base is None, x.tolist())
+
+    def small(x: Any) -> bool:
+        return not isinstance(x, np.ndarray) and abs(x) < 100
+
+    calls: list[Callable[[Any, Any], Any]] = [
+        lambda x, d: laid(np.array(x, dtype=d)),
+        lambda x, d: laid(np.asarray(x, dtype=d)),
+        lambda x, d: laid(np.array([x, (x if isinstance(x, np.ndarray) else 1)], dtype=d)),
+        lambda x, d: laid(np.asarray(((x,), (True,)), dtype=d)),
+        lambda x, d: laid(np.full((2, 1), x, dtype=d)),
+        lambda x, d: (
+            laid(np.arange(x) if d is None else np.arange(0, x, d if d in (0.5, -1) else 1)) if small(x) else 0
+        ),
+        lambda x, d: (np.array(x) + 1, np.asarray(x) is x),
+    ]
+    dtypes = [None, dtype, "f4", int, complex, np.uint8, np.dtype("?"), torch.float64, 0.5, -1, "no such", [1]]
+    given = [*PLAIN[:4], *PLAIN[8:], *scalars(dtype)[::3], np.arange(3).astype(dtype), np.arange(6).reshape(2, 3).T]
+    with np.errstate(all="ignore"):
+        for call, x, d in some(itertools.product(calls, given, dtypes)):
+            assert told(call, x, d) == in_python(call, x, d), (x, d)
+
+
 KEYS: list[Any] = [
     0,
     1,
