@@ -223,10 +223,9 @@ def asarray(
             return handed_on(asarray, like, a, dtype, order, device=device, copy=copy)
         if type(a) is wrap.ARRAY and dtype is None and order is None and device is None and copy is None:
             return a
-        if order is None and device is None and copy is None and calls is not None and not tracing():
-            few = calls.few_array(a, dtype, True)
-            if few is not None:
-                return few
+        few = _few(a, dtype) if order is None and device is None and copy is None else None
+        if few is not None:
+            return few
         try:
             return _asarray(a, dtype, order, device, copy)
         except AbsentDTypeError as error:
@@ -235,6 +234,11 @@ def asarray(
         return hand_over("asarray", (a,), {name: x for name, x in options.items() if x is not None}, absent)
     except Exception as error:
         raise ended(error)  # noqa: B904
+
+
+def _few(a: Any, dtype: Any) -> Any:
+    """`asarray` of a few elements on the host, by `npdec._native`; None of others."""
+    return None if calls is None or tracing() else calls.few_array(a, dtype, True)
 
 
 def _asarray(a: Any, dtype: Any = None, order: str | None = None, device: Any = None, copy: Any = None) -> Composition:
@@ -286,9 +290,8 @@ def asanyarray(
     """
     if like is not None:
         return handed_on(asanyarray, like, a, dtype, order, device=device, copy=copy)
-    if type(a) is wrap.ARRAY and dtype is None and order is None and device is None and copy is None:
-        return a
-    return _asarray(a, dtype, order, device, copy)
+    few = _few(a, dtype) if order is None and device is None and copy is None else None
+    return _asarray(a, dtype, order, device, copy) if few is None else few
 
 
 @unbound
@@ -301,7 +304,8 @@ def ascontiguousarray(_: Any, a: Any, dtype: Any = None, *, like: Any = None) ->
     """
     if like is not None:
         return handed_on(ascontiguousarray, like, a, dtype)
-    result = _asarray(a, dtype, "C")
+    few = None if type(a) is wrap.ARRAY else _few(a, dtype)
+    result = _asarray(a, dtype, "C") if few is None else few
     return result if result._t.dim() else result.reshape(1)
 
 
