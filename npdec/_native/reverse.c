@@ -204,9 +204,14 @@ widened(PyObject *row, const Array *value)
     Array at;
     if (row == NULL || (look_at_any(row, &at) && are_alike(&at, value)))
         return row;
-    PyObject *shape = PyErr_Occurred() ? NULL : shape_of(value);
-    PyObject *made = shape == NULL ? NULL : PyObject_CallMethodOneArg(row, names.expand, shape);
-    Py_XDECREF(shape);
+    PyObject *items[MOST_AXES + 1] = {row}, *made = NULL; /* lengths by themselves, which torch reads sooner */
+    int given_ones = 0;
+    while (given_ones < value->rank && (items[given_ones + 1] = PyLong_FromLongLong(value->shape[given_ones])) != NULL)
+        given_ones++;
+    if (given_ones == value->rank && !PyErr_Occurred())
+        made = PyObject_VectorcallMethod(names.expand, items, (size_t)given_ones + 1, NULL);
+    for (int axis = 0; axis < given_ones; axis++)
+        Py_DECREF(items[axis + 1]);
     Py_DECREF(row);
     return made;
 }

@@ -364,9 +364,10 @@ rule(torch._C._nn.smooth_l1_loss, reverse=of_elements(f"{_PAIR} beta", short.smo
 rule(torch._C._nn.huber_loss, reverse=of_elements(f"{_PAIR} delta", short.huber, ("huber", "delta")))(
     by_formula(_huber_loss)
 )
-rule(torch._C._nn.binary_cross_entropy, reverse=of_elements("input target weight reduction", short.probabilities))(
-    by_formula(_binary_cross_entropy)
-)
+rule(
+    torch._C._nn.binary_cross_entropy,
+    reverse=of_elements("input target weight reduction", short.probabilities, low=short.of_equal_probabilities),
+)(by_formula(_binary_cross_entropy))
 rule(
     torch.binary_cross_entropy_with_logits,
     reverse=of_elements("input target weight pos_weight reduction", short.logits),

@@ -35,19 +35,22 @@ Kind = tuple[str, str]  # of a slope that C finds of differences to the target, 
 _NONE, _MEAN, _SUM = 0, 1, 2  # torch's numbers of reductions
 _REDUCTIONS = {"none": _NONE, "mean": _MEAN, "sum": _SUM}
 _NAMES = {code: name for name, code in _REDUCTIONS.items()}
+_FEW = 2**11  # elements, of which one function of them all is sooner computed than several of some
 _MOST = 2**30  # elements of an inner product
 
 
-def of_elements(names: str, slope: Slope, kind: Kind | None = None) -> Function:
+def of_elements(names: str, slope: Slope, kind: Kind | None = None, low: Function | None = None) -> Function:
     """The form of a loss of two tensors of one shape, of which the first is decomposed, whose kernel has these
-    arguments: `slope(kernel, value, residual, arguments)` is that of each element."""
-    return partial(_of_elements, names.split(), slope, kind)
+    arguments: `slope(kernel, value, residual, arguments)` is that of each element, and `low(kernel, residual,
+    arguments)` the loss at the residual, where it is found sooner than by the kernel."""
+    return partial(_of_elements, names.split(), slope, kind, low)
 
 
 def _of_elements(
     names: Sequence[str],
     slope: Slope,
     kind: Kind | None,
+    low: Function | None,
     func: Function,
     args: Sequence[Any],
     options: Named | None = None,
@@ -74,7 +77,11 @@ def _of_elements(
         return NotImplemented
     if named.get("weight") is not None:
         slopes = slopes * named["weight"]
-    return _reduced(call, slopes, reduction)
+    # Of numbers that are only added and multiplied the kernel gives the same wherever they lie.
+    made = None if low is None else low(func, x.residual, named)
+    if made is None:
+        made = call(x.residual if kind is not None and x.residual.is_cpu else materialised_residual(x))
+    return _reduced(call, made, slopes, reduction)
 
 
 def _at_once(kind: str, x: torch.Tensor, r: torch.Tensor, target: torch.Tensor, *more: float) -> Any:
@@ -88,12 +95,12 @@ def _is_like(t: Any, like: torch.Tensor) -> bool:
     return isinstance(t, torch.Tensor) and t.shape == like.shape and t.dtype is like.dtype
 
 
-def _reduced(call: Single, slopes: torch.Tensor, reduction: int) -> Any:
+def _reduced(call: Single, residual: torch.Tensor, slopes: torch.Tensor, reduction: int) -> Any:
     value = call(call.x.value)
     if value.dtype is not call.x.value.dtype:
         return NotImplemented
     carrier = _together(on_graph_of(call.x), slopes, reduction)
-    return on_graph_with(call.x, value, call(materialised_residual(call.x)), carrier)
+    return on_graph_with(call.x, value, residual, carrier)
 
 
 def _together(carrier: torch.Tensor, slopes: torch.Tensor, reduction: int) -> torch.Tensor:
@@ -165,12 +172,23 @@ def logits(func: Function, x: torch.Tensor, r: torch.Tensor, named: Named) -> to
 
 def probabilities(func: Function, x: torch.Tensor, r: torch.Tensor, named: Named) -> torch.Tensor | None:
     """That of binary_cross_entropy, of which the logarithms are bounded."""
-    if not (0.0 < float(torch.minimum(x, r).amin()) and float(torch.maximum(x, r).amax()) < 1.0):
+    ends = [float(end) for t in (x, again_and_again(r, r.ndim)) for end in torch.aminmax(t)]
+    if not (0.0 < min(ends[::2]) and max(ends[1::2]) < 1.0):
         return None
     one = _secant(None, Trait.ELEMENTWISE, torch.log, x, r, torch.log)
     other = _secant(None, Trait.ELEMENTWISE, torch.log, 1 - x, 1 - r, torch.log)
-    target = named["target"]
-    return None if one is None or other is None else (1 - target) * other - target * one
+    return None if one is None or other is None else torch.addcmul(other, named["target"], one + other, value=-1)
+
+
+def of_equal_probabilities(func: Function, r: torch.Tensor, named: Named) -> torch.Tensor | None:
+    """binary_cross_entropy at a residual of equal rows, of which the logarithms are made once; None of another."""
+    row = again_and_again(r, r.ndim - 1)
+    if row.numel() == r.numel() or r.numel() < _FEW or named.get("weight") is not None:
+        return None
+    one, other = torch.log(row).clamp_(min=-100), torch.log1p(-row).clamp_(min=-100)  # as torch bounds them
+    made = torch.addcmul(-other, named["target"], other - one)
+    reduction = named.get("reduction", _NONE)
+    return made if reduction == _NONE else made.mean() if reduction == _MEAN else made.sum()
 
 
 def counts(func: Function, x: torch.Tensor, r: torch.Tensor, named: Named) -> torch.Tensor | None:

@@ -39,7 +39,7 @@ class Rows(NamedTuple):
 
 
 def form(
-    names: Sequence[str], rows_of: Callable[[torch.Tensor, dict[str, Any]], Rows | None], name: str = ""
+    names: Sequence[str], rows_of: Callable[[torch.Tensor, dict[str, Any]], Rows | None], before: str = ""
 ) -> Function:
     """The form of ordinary calls of a layer whose arguments have these names; before it may stand one in C."""
 
@@ -73,10 +73,10 @@ def form(
         found = back_through(x, rows, weight)
         return NotImplemented if found is None else ordinary_reverse.derived(x, *_ends(func, x, rows, named), *found)
 
-    if not name:
+    if not before:
         return short
     deep = deepest(torch.float32), deepest(torch.float64)
-    return in_c(name, known=(_back_of_layer, torch.layer_norm, *deep))(short)
+    return in_c(before, known=(_back_of_layer, torch.layer_norm, *deep))(short)
 
 
 def _follows(t: torch.Tensor | None) -> bool:

@@ -56,7 +56,7 @@ def _attributed(
     f: Callable[..., Any], x: torch.Tensor, start: float, output: Any, as_torch: bool
 ) -> Attribution[Any] | None:
     row = x.new_full((1,) * (x.ndim - 1) + x.shape[-1:], start)
-    base = row.expand(x.shape)
+    base = row.expand_as(x)
     if x.numel() <= HANDFUL and x.is_contiguous():
         base = base.contiguous()
     change = x - base if start else x  # which less zero is what it is
