@@ -169,6 +169,7 @@ static PyMethodDef methods[] = {
      "class_slopes(means, classes, which is ignored, factor), of tensors: whether it is done."},
     {"margin_slopes", (PyCFunction)(void (*)(void))margin_slopes, METH_FASTCALL,
      "margin_slopes(x, r, classes, margin, factor), of tensors: the slopes times the factor, or None."},
+    {"shortest", shortest, METH_O, "shortest(x): the least length of a row of a tensor, or None."},
     {"equal_rows", (PyCFunction)(void (*)(void))equal_rows, METH_FASTCALL,
      "equal_rows(residual, axes, is by rows): one of its rows that are equal, or None."},
     {"attach_close", attach_close, METH_O, "attach_close(closed forms of slopes between close numbers)"},

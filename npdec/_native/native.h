@@ -364,6 +364,7 @@ PyObject *gate_means(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *leading_shares(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *mean_directions(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *products_back(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *shortest(PyObject *module, PyObject *tensor);
 PyObject *inverses_beside(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *power_slopes(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *pair_directions(PyObject *module, PyObject *const *args, Py_ssize_t count);

@@ -34,7 +34,6 @@ Slope = Callable[[Function, torch.Tensor, torch.Tensor, Named], torch.Tensor | N
 Kind = tuple[str, str]  # of a slope that C finds of differences to the target, and the argument that is its parameter
 _NONE, _MEAN, _SUM = 0, 1, 2  # torch's numbers of reductions
 _REDUCTIONS = {"none": _NONE, "mean": _MEAN, "sum": _SUM}
-_NAMES = {code: name for name, code in _REDUCTIONS.items()}
 _FEW = 2**11  # elements, of which one function of them all is sooner computed than several of some
 _MOST = 2**30  # elements of an inner product
 
@@ -227,7 +226,7 @@ def margins(func: Function, args: Sequence[Any], options: Named | None = None) -
         slopes = calls.margin_slopes(x.value, again_and_again(x.residual, 1), target, margin, factor)
     if slopes is not None:
         carrier = _together(on_graph_of(x), slopes, _SUM)
-        return on_graph_with(x, value, call(materialised_residual(x)), carrier)
+        return on_graph_with(x, value, call(x.residual), carrier)
     index = target.unsqueeze(1)
     over, before = (t - t.gather(1, index) + margin for t in (x.value, materialised_residual(x)))
     # Of the own score, which is left out, a step whose slope is known.
@@ -392,4 +391,6 @@ def _of_equal_logits(r: torch.Tensor, target: torch.Tensor, reduction: int) -> t
     row = again_and_again(r, 1)
     if len(row) > 1 or not r.is_cpu:
         return None
-    return F.nll_loss(torch.log_softmax(row, 1).expand(r.shape), target, reduction=_NAMES[reduction])
+    kernel: Any = torch._C._nn.nll_loss_nd
+    found: torch.Tensor = kernel(torch.log_softmax(row, 1).expand_as(r), target, None, reduction)
+    return found

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
-from npdec._decomposed.axes import narrowed, row_by_row
+from npdec._decomposed.axes import again_and_again, narrowed, row_by_row
 from npdec._decomposed.broadcast_residuals import materialised_residual
 from npdec._decomposed.reverse_graph import with_vjp
 from npdec._decomposed.tensor import DecomposedTensor
@@ -205,7 +205,8 @@ def unit(func: Function, args: Sequence[Any], options: Options = None) -> Any:
         made: torch.Tensor = func(t, 2.0, axis, eps)
         return made
 
-    if not narrowed(x.residual, last + 1).any():
+    low = calls.shortest(again_and_again(x.residual, last)) if axis == last else None
+    if not low and not narrowed(x.residual, last + 1).any():
         return _from_zero(x, call, axis, eps)
     if axis != last:
         made = unit(func, (x.movedim(axis, -1), 2.0, -1, eps))
@@ -213,11 +214,10 @@ def unit(func: Function, args: Sequence[Any], options: Options = None) -> Any:
             return made
         return _own(made.movedim(-1, axis), call(x.value), row_by_row(call, x.residual, axis))
     n = x.value.shape[-1]
-    found = back_through(x, Rows(n, last, 1, 0.0, False), x.value.new_full((n,), n**-0.5))
-    if found is None:
+    found = None if low is None else back_through(x, Rows(n, last, 1, 0.0, False), x.value.new_full((n,), n**-0.5))
+    if low is None or found is None:
         return NotImplemented
-    least = min(float(torch.linalg.vector_norm(t, 2, -1).amin()) for t in (x.value, narrowed(x.residual, last)))
-    if not least > 1e3 * eps:
+    if not min(low, calls.shortest(found[1][0])) > 1e3 * eps:
         return NotImplemented
     return derived(x, call(x.value), row_by_row(call, x.residual, last), *found)
 
