@@ -120,7 +120,7 @@ def _passed(x: DecomposedTensor, rows: Rows, weight: torch.Tensor | None) -> tor
 def back_through(
     x: DecomposedTensor, rows: Rows, weight: torch.Tensor | None
 ) -> tuple[Function, Sequence[torch.Tensor]] | None:
-    """What takes gradients (1, *shape) back, and the tensors that it takes beside them."""
+    """What takes gradients back, and the tensors that it takes beside them."""
     high = x.value.contiguous()
     found = _numbers(x, rows, x.value.numel(), 0.0, high)
     if found is None:
