@@ -8,6 +8,9 @@ from typing import Any
 
 import torch
 
+from npdec._native import calls
+from npdec._torch.tracing import tracing
+
 __all__ = [
     "again_and_again",
     "axes_named",
@@ -40,6 +43,10 @@ def narrowed(tensor: torch.Tensor, ndim: int) -> torch.Tensor:
 def again_and_again(tensor: torch.Tensor, ndim: int) -> torch.Tensor:
     """The rows of the last axes that follow each other, by rows in memory, and again and again for the whole tensor: of
     the first `ndim` axes those are one on which it is broadcast, as long as none before is not."""
+    if calls is not None and not tracing():
+        known: torch.Tensor | None = calls.equal_rows(tensor, ndim, True)
+        if known is not None:
+            return known
     row = narrowed(tensor, ndim)
     equal = next((axis for axis in range(ndim) if row.shape[axis] > 1), ndim)
     return row.expand(*(1,) * equal, *tensor.shape[equal:]).contiguous()
@@ -54,7 +61,8 @@ def once(tensor: torch.Tensor, function: Callable[[torch.Tensor], torch.Tensor])
 
 def row_by_row(function: Callable[[torch.Tensor], torch.Tensor], residual: torch.Tensor, axes: int) -> torch.Tensor:
     """A function that looks at each row of the first `axes` axes alone, and leaves these where they are."""
-    row = narrowed(residual, axes)
+    row = None if calls is None or tracing() else calls.equal_rows(residual, axes, False)
+    row = narrowed(residual, axes) if row is None else row
     made = function(row)
     return made if row is residual else made.expand(*residual.shape[:axes], *made.shape[axes:])
 

@@ -92,14 +92,9 @@ def on_graph(value: torch.Tensor, residual: torch.Tensor, on_graph: torch.Tensor
 def derived(
     x: DecomposedTensor, value: torch.Tensor, residual: torch.Tensor, vjp: Function, held: Sequence[torch.Tensor] = ()
 ) -> Any:
-    """What a function gives for the value and for the residual, as new tensors; `vjp` takes gradients (1, *shape) of
-    the component, and what is `held`, to those of x's."""
-
-    def back(grad: torch.Tensor, *held: torch.Tensor) -> torch.Tensor:
-        found: torch.Tensor = vjp(grad.unsqueeze(0), *held)
-        return found.squeeze(0)
-
-    carrier = with_vjp(value, on_graph_of(x), back, held)
+    """What a function gives for the value and for the residual, as new tensors; `vjp` takes gradients of the
+    former, and what is `held`, to those of x."""
+    carrier = with_vjp(value, on_graph_of(x), vjp, held)
     return on_graph(carrier.detach(), residual, carrier, x)
 
 

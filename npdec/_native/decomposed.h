@@ -163,7 +163,7 @@ int are_by_place(const Form *form);           /* whether options of a function i
 int is_with_alpha(const Form *form, Py_ssize_t count, PyObject *keywords);
 Answer itself, unless_training, each, of_one, like_another, filled, cloned, contiguous, detached, joined, or_square, unless_near, unless_square;
 Answer added, scaled, divided;
-Answer matmul, layer, written_over, cast, stepped, compared, mask_selected, softened;
+Answer matmul, layer, written_over, cast, stepped, compared, mask_selected, softened, normalised;
 
 /* reverse.c: the same of tensors in reverse mode */
 PyObject *reversed_layer(PyObject *func, PyObject *const *args, Py_ssize_t count);

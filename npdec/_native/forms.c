@@ -64,7 +64,7 @@ attach_form(PyObject *module, PyObject *args)
                    {"unless near", unless_near}, {"unless square", unless_square}, {"added", added}, {"scaled", scaled}, {"divided", divided},
                    {"matmul", matmul}, {"layer", layer}, {"pointwise", pointwise},
                    {"sigmoid", sigmoid}, {"tanh", hyperbolic}, {"power", power}, {"written over", written_over}, {"cast", cast}, {"stepped", stepped},
-                   {"compared", compared}, {"masked", mask_selected}, {"softened", softened}};
+                   {"compared", compared}, {"masked", mask_selected}, {"softened", softened}, {"normalised", normalised}};
     static const char *const kinds[] = {"by rule",    "of axes",  "of a key", "reshaped", "squeezed",
                                         "unsqueezed", "permuted", "swapped",  "reduced"};
     static int count;
@@ -365,7 +365,7 @@ torch_function(PyObject *function, PyObject *const *args, size_t nargsf, PyObjec
         const Form *form = is_in_python ? form_for(args[1]) : NULL;
         if (is_in_python && say_nothing(options)) /* other options of such are Python's: `answer_ordinary` */
             all = Py_NewRef(args[3]);
-        else if (!is_in_python || (form != NULL && form->answer == unless_training))
+        else if (!is_in_python || (form != NULL && (form->answer == unless_training || form->answer == normalised)))
             all = all_of(args[1], args[3], options);
         int is_simple = all == args[3] && (!is_in_python || !is_observed());
         if (all != NULL)

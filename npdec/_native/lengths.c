@@ -211,6 +211,21 @@ square_of(const Array *at, Py_ssize_t row, Py_ssize_t n)
                           : square_double((double *)at->elements + row * n, n);
 }
 
+/* shortest(x): the least length of a row, NaN where one is no number; None of rows that do not follow each other. */
+PyObject *
+shortest(PyObject *module, PyObject *tensor)
+{
+    Array x;
+    double least = INFINITY;
+    if (is_seen_by_torch() || !plain_array(tensor, &x) || x.rank < 1 || size_of(&x) == 0 || period_of(&x) != size_of(&x))
+        return or_none(left_to_python());
+    for (Py_ssize_t i = 0, n = x.shape[x.rank - 1], rows = size_of(&x) / n; i < rows; i++) {
+        double square = square_of(&x, i, n);
+        least = square >= least ? least : square;
+    }
+    return PyFloat_FromDouble(sqrt(least));
+}
+
 /* inverses_beside(d, r, r·d, to, weighted), of tensors: the same of each of N paths d, shape (N, K), from each of M starts
  * r, (M, K), between which r·d and what is put have shape (N, M). */
 PyObject *

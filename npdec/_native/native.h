@@ -333,17 +333,13 @@ PyObject *complex_of_few(PyObject *module, PyObject *const *args, Py_ssize_t cou
 PyObject *attach_origins(PyObject *module, PyObject *args);
 PyObject *put_secants(PyObject *module, PyObject *const *args, Py_ssize_t count);
 
-/* soft.c */
+/* soft.c, heads.c, reverse.c, reverse_slopes.c */
 PyObject *soft_back(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *soft_length(PyObject *module, PyObject *const *args, Py_ssize_t count);
-
-/* reverse.c */
 PyObject *attach_reverse(PyObject *module, PyObject *args);
-
-/* reverse_slopes.c */
+PyObject *equal_rows(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *slope_at_once(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *attach_slopes(PyObject *module, PyObject *args);
-/* heads.c */
 PyObject *heads_back(PyObject *module, PyObject *const *args, Py_ssize_t count);
 
 /* forms.c, reverse.c, gates.c */
@@ -356,7 +352,10 @@ PyObject *gru_cell(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *lstm_cell_back(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *gru_cell_back(PyObject *module, PyObject *const *args, Py_ssize_t count);
 
-/* reverse_jumps.c */
+/* reverse_losses.c, reverse_jumps.c */
+PyObject *loss_slopes(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *class_slopes(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *margin_slopes(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *jumps(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *choices(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *gate_length(PyObject *module, PyObject *const *args, Py_ssize_t count);
@@ -366,6 +365,7 @@ PyObject *gate_means(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *leading_shares(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *mean_directions(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *products_back(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *shortest(PyObject *module, PyObject *tensor);
 PyObject *inverses_beside(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *power_slopes(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *pair_directions(PyObject *module, PyObject *const *args, Py_ssize_t count);

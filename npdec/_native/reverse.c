@@ -2,6 +2,7 @@
  * functions. What is done is said in npdec/_law/ordinary_reverse.py; what is left out is the time between the calls of
  * torch. Linear functions are in reverse_linear.c, sums and products in reverse_pairs.c, slopes in reverse_slopes.c. */
 #include "reverse.h"
+#include "tensors.h"
 #include <string.h>
 
 static struct {
@@ -112,11 +113,10 @@ shape_of(const Array *at)
 
 /* Of what equal rows were expanded from, where it lies as one of each: so functions of rows leave their residuals. */
 static PyObject *
-expanded_from(const Reversed *x, int axes)
+expanded_from(PyObject *residual, const Array *low, int axes)
 {
     Array at;
-    const Array *low = &x->residual_at;
-    PyObject *base = PyObject_GetAttr(x->residual, told.base);
+    PyObject *base = PyObject_GetAttr(residual, told.base);
     int is = base != NULL && Py_IS_TYPE(base, arrays.tensor) && look_at_any(base, &at) && at.rank == low->rank
           && at.elements == low->elements && at.bits == low->bits && at.code == low->code;
     for (int axis = 0; is && axis < low->rank; axis++) {
@@ -129,6 +129,33 @@ expanded_from(const Reversed *x, int axes)
     if (!is)
         Py_CLEAR(base);
     return base;
+}
+
+/* equal_rows(residual, axes, is by rows): one of the rows that are equal along each of the first axes, as `narrowed` in
+ * Python has it; where it `is by rows`, as `again_and_again` has it. None where that is Python's. */
+PyObject *
+equal_rows(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    Array low, at;
+    PyObject *row = NULL;
+    long axes = count == 3 && PyLong_CheckExact(args[1]) ? PyLong_AsLong(args[1]) : -1;
+    int is = axes >= 0 && told.base != NULL && !is_seen_by_torch() && plain_array(args[0], &low) && axes <= low.rank
+          && !is_true_of(args[0], names.requires_grad), is_equal = 0;
+    for (int axis = 0; is && axis < axes; axis++)
+        is_equal |= low.strides[axis] == 0;
+    if (is)
+        row = is_equal ? expanded_from(args[0], &low, (int)axes) : Py_NewRef(args[0]);
+    if (row != NULL && args[2] == Py_True) {
+        int axis = 0;
+        is = look_at_any(row, &at) && is_by_rows(&at);
+        while (axis < axes && is && at.shape[axis] == 1)
+            axis++;
+        for (; is && axis < at.rank; axis++)
+            is = at.shape[axis] == low.shape[axis];
+        if (!is)
+            Py_CLEAR(row);
+    }
+    return or_none(row == NULL ? left_to_python() : row);
 }
 
 /* What is known of equal rows is kept beside the residual. */
@@ -147,7 +174,7 @@ row_of(const Reversed *x, int axes)
     if (is_inside && known != NULL && PyTuple_CheckExact(known) && PyTuple_GET_SIZE(known) == 2
         && PyTuple_GET_ITEM(known, 0) == x->residual)
         return Py_NewRef(PyTuple_GET_ITEM(known, 1));
-    PyObject *row = expanded_from(x, axes);
+    PyObject *row = expanded_from(x->residual, &x->residual_at, axes);
     if (row != NULL || PyErr_Occurred())
         return row;
     PyObject *number = PyLong_FromLong(axes);
@@ -177,9 +204,14 @@ widened(PyObject *row, const Array *value)
     Array at;
     if (row == NULL || (look_at_any(row, &at) && are_alike(&at, value)))
         return row;
-    PyObject *shape = PyErr_Occurred() ? NULL : shape_of(value);
-    PyObject *made = shape == NULL ? NULL : PyObject_CallMethodOneArg(row, names.expand, shape);
-    Py_XDECREF(shape);
+    PyObject *items[MOST_AXES + 1] = {row}, *made = NULL; /* lengths by themselves, which torch reads sooner */
+    int given_ones = 0;
+    while (given_ones < value->rank && (items[given_ones + 1] = PyLong_FromLongLong(value->shape[given_ones])) != NULL)
+        given_ones++;
+    if (given_ones == value->rank && !PyErr_Occurred())
+        made = PyObject_VectorcallMethod(names.expand, items, (size_t)given_ones + 1, NULL);
+    for (int axis = 0; axis < given_ones; axis++)
+        Py_DECREF(items[axis + 1]);
     Py_DECREF(row);
     return made;
 }

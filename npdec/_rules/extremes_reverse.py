@@ -10,8 +10,8 @@ from typing import Any
 
 import torch
 
-from npdec._decomposed.axes import narrowed, row_by_row
-from npdec._decomposed.choices import is_watched
+from npdec._decomposed.axes import again_and_again, narrowed, row_by_row
+from npdec._decomposed.choices import places_beside
 from npdec._decomposed.size_limits import is_for_one_thread
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._law.ordinary_reverse import is_ordinary, on_graph_of
@@ -74,12 +74,14 @@ def with_places(sign: int, func: Function, args: Sequence[Any], options: Options
     if type(dim) is not int or type(x) is not DecomposedTensor or not is_ordinary(x) or not x.value.ndim:
         return NotImplemented
     axes = axes_or_all(dim, x.value.ndim)
-    shares = None if axes is None or is_watched() else _shares(x, axes, sign)
+    shares = None if axes is None else _shares(x, axes, sign)
     if axes is None or shares is None:
         return NotImplemented
-    made = func(x.value, dim, keepdim)
-    residual = row_by_row(lambda u: func(u, dim, keepdim).values, x.residual, axes[0])
-    return type(made)((reduced(x, made.values, residual, shares, axes, keepdim), made.indices))
+    made, lead = func(x.value, dim, keepdim), x.residual.shape[: axes[0]]
+    base = func(again_and_again(x.residual, axes[0]), dim, keepdim)
+    values, indices = (part.expand(*lead, *part.shape[axes[0] :]) for part in base)
+    places = places_beside(name_of(func), made.indices, indices)
+    return type(made)((reduced(x, made.values, values, shares, axes, keepdim), places))
 
 
 def adaptive_pool(func: Function, args: Sequence[Any], options: Options = None) -> Any:

@@ -356,13 +356,18 @@ def _of_several(formula: Function) -> Function:
 
 
 _PAIR = "input target reduction"
-rule(torch._C._nn.l1_loss, reverse=of_elements(_PAIR, short.magnitude))(by_formula(_l1_loss))
-rule(torch._C._nn.mse_loss, reverse=of_elements(_PAIR, short.square))(by_formula(_mse_loss))
-rule(torch._C._nn.smooth_l1_loss, reverse=of_elements(f"{_PAIR} beta", short.smooth))(by_formula(_smooth_l1_loss))
-rule(torch._C._nn.huber_loss, reverse=of_elements(f"{_PAIR} delta", short.huber))(by_formula(_huber_loss))
-rule(torch._C._nn.binary_cross_entropy, reverse=of_elements("input target weight reduction", short.probabilities))(
-    by_formula(_binary_cross_entropy)
+rule(torch._C._nn.l1_loss, reverse=of_elements(_PAIR, short.magnitude, ("magnitude", "")))(by_formula(_l1_loss))
+rule(torch._C._nn.mse_loss, reverse=of_elements(_PAIR, short.square, ("square", "")))(by_formula(_mse_loss))
+rule(torch._C._nn.smooth_l1_loss, reverse=of_elements(f"{_PAIR} beta", short.smooth, ("smooth", "beta")))(
+    by_formula(_smooth_l1_loss)
 )
+rule(torch._C._nn.huber_loss, reverse=of_elements(f"{_PAIR} delta", short.huber, ("huber", "delta")))(
+    by_formula(_huber_loss)
+)
+rule(
+    torch._C._nn.binary_cross_entropy,
+    reverse=of_elements("input target weight reduction", short.probabilities, low=short.of_equal_probabilities),
+)(by_formula(_binary_cross_entropy))
 rule(
     torch.binary_cross_entropy_with_logits,
     reverse=of_elements("input target weight pos_weight reduction", short.logits),

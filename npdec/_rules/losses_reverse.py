@@ -12,10 +12,11 @@ import torch
 import torch.nn.functional as F
 from torch.nn import _reduction
 
-from npdec._decomposed.axes import narrowed
+from npdec._decomposed.axes import again_and_again
 from npdec._decomposed.broadcast_residuals import materialised_residual
 from npdec._decomposed.registry import Trait, row_of
 from npdec._decomposed.settings import current as settings
+from npdec._decomposed.size_limits import is_for_one_thread
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._law.ordinary import FACTORS
 from npdec._law.ordinary_reverse import is_ordinary, on_graph_of
@@ -25,22 +26,33 @@ from npdec._native import calls
 from npdec._rules.softmax_of_few import digits_of
 from npdec._rules.softmax_reverse import mean_of_rows
 
-__all__ = ["by_formula", "cross_entropy", "likelihood", "margins", "of_elements", "of_one_shape"]
+__all__ = ["by_formula", "cross_entropy", "likelihood", "margins", "of_elements", "of_one_shape", "straight"]
 
 Function = Callable[..., Any]
 Named = dict[str, Any]
 Slope = Callable[[Function, torch.Tensor, torch.Tensor, Named], torch.Tensor | None]
-_NONE, _MEAN = 0, 1  # torch's numbers of reductions
+Kind = tuple[str, str]  # of a slope that C finds of differences to the target, and the argument that is its parameter
+_NONE, _MEAN, _SUM = 0, 1, 2  # torch's numbers of reductions
+_REDUCTIONS = {"none": _NONE, "mean": _MEAN, "sum": _SUM}
+_FEW = 2**11  # elements, of which one function of them all is sooner computed than several of some
+_MOST = 2**30  # elements of an inner product
 
 
-def of_elements(names: str, slope: Slope) -> Function:
+def of_elements(names: str, slope: Slope, kind: Kind | None = None, low: Function | None = None) -> Function:
     """The form of a loss of two tensors of one shape, of which the first is decomposed, whose kernel has these
-    arguments: `slope(kernel, value, residual, arguments)` is that of each element."""
-    return partial(_of_elements, names.split(), slope)
+    arguments: `slope(kernel, value, residual, arguments)` is that of each element, and `low(kernel, residual,
+    arguments)` the loss at the residual, where it is found sooner than by the kernel."""
+    return partial(_of_elements, names.split(), slope, kind, low)
 
 
 def _of_elements(
-    names: Sequence[str], slope: Slope, func: Function, args: Sequence[Any], options: Named | None = None
+    names: Sequence[str],
+    slope: Slope,
+    kind: Kind | None,
+    low: Function | None,
+    func: Function,
+    args: Sequence[Any],
+    options: Named | None = None,
 ) -> Any:
     call = single(func, args, options) if settings.get().rule == "affine" else None
     if call is None or call.place:
@@ -53,34 +65,60 @@ def _of_elements(
         given: Any = named.get(name)
         if given is not None and torch.broadcast_shapes(given.shape, x.value.shape) != x.value.shape:
             return NotImplemented
-    slopes = slope(func, x.value, x.residual, named)
+    reduction, slopes = named.get("reduction", _NONE), None
+    if kind is not None:
+        factor = 1 / x.value.numel() if reduction == _MEAN and named.get("weight") is None else 1.0
+        slopes = _at_once(kind[0], x.value, x.residual, target, named.get(kind[1], 1.0), factor)
+        reduction = _SUM if slopes is not None and factor != 1 else reduction
+    if slopes is None:
+        slopes = slope(func, x.value, x.residual, named)
     if slopes is None:
         return NotImplemented
     if named.get("weight") is not None:
         slopes = slopes * named["weight"]
-    return _reduced(call, slopes, named.get("reduction", _NONE))
+    # Of numbers that are only added and multiplied the kernel gives the same wherever they lie.
+    made = None if low is None else low(func, x.residual, named)
+    if made is None:
+        made = call(x.residual if kind is not None and x.residual.is_cpu else materialised_residual(x))
+    return _reduced(call, made, slopes, reduction)
+
+
+def _at_once(kind: str, x: torch.Tensor, r: torch.Tensor, target: torch.Tensor, *more: float) -> Any:
+    """The slopes that C finds in one pass; None of others."""
+    if calls is None or not x.ndim or not is_for_one_thread(x.numel()):
+        return None
+    return calls.loss_slopes(kind, x, again_and_again(r, x.ndim - 1), target, *(more or (1.0, 1.0)))
 
 
 def _is_like(t: Any, like: torch.Tensor) -> bool:
     return isinstance(t, torch.Tensor) and t.shape == like.shape and t.dtype is like.dtype
 
 
-def _reduced(call: Single, slopes: torch.Tensor, reduction: int) -> Any:
+def _reduced(call: Single, residual: torch.Tensor, slopes: torch.Tensor, reduction: int) -> Any:
     value = call(call.x.value)
     if value.dtype is not call.x.value.dtype:
         return NotImplemented
-    carrier = on_graph_of(call.x) * slopes
-    if reduction != _NONE:
-        carrier = carrier.mean() if reduction == _MEAN else carrier.sum()
-    return on_graph_with(call.x, value, call(materialised_residual(call.x)), carrier)
+    carrier = _together(on_graph_of(call.x), slopes, reduction)
+    return on_graph_with(call.x, value, residual, carrier)
+
+
+def _together(carrier: torch.Tensor, slopes: torch.Tensor, reduction: int) -> torch.Tensor:
+    """The elements on a graph times their slopes, added up by one function where they are."""
+    if reduction == _NONE:
+        return carrier * slopes
+    if reduction == _MEAN:
+        slopes = slopes / slopes.numel()
+    if slopes.numel() > _MOST:
+        return (carrier * slopes).sum()
+    return torch.dot(carrier.reshape(-1), slopes.reshape(-1))
 
 
 def _secant(
     closed: Function | None, traits: int, f: Function, x: torch.Tensor, r: torch.Tensor, function: Function
 ) -> torch.Tensor | None:
-    row = narrowed(r, r.ndim)
     slope: torch.Tensor | None = None
     if calls is not None and closed is None:
+        row = again_and_again(r, r.ndim)
         slope = calls.slope_at_once(f, function, traits, x.contiguous(), row)
     if slope is not None:
         return slope
@@ -124,18 +162,32 @@ def logits(func: Function, x: torch.Tensor, r: torch.Tensor, named: Named) -> to
     if found is None:
         return None
     target, positive = named["target"], named.get("pos_weight")
+    made = None if positive is not None else _at_once("logits", found, found, target)
+    if made is not None:
+        return made
     factor = found if positive is None else (1 + (positive - 1) * target) * found
     return (1 - target) - factor
 
 
 def probabilities(func: Function, x: torch.Tensor, r: torch.Tensor, named: Named) -> torch.Tensor | None:
     """That of binary_cross_entropy, of which the logarithms are bounded."""
-    if not (0.0 < float(torch.minimum(x, r).amin()) and float(torch.maximum(x, r).amax()) < 1.0):
+    ends = [float(end) for t in (x, again_and_again(r, r.ndim)) for end in torch.aminmax(t)]
+    if not (0.0 < min(ends[::2]) and max(ends[1::2]) < 1.0):
         return None
     one = _secant(None, Trait.ELEMENTWISE, torch.log, x, r, torch.log)
     other = _secant(None, Trait.ELEMENTWISE, torch.log, 1 - x, 1 - r, torch.log)
-    target = named["target"]
-    return None if one is None or other is None else (1 - target) * other - target * one
+    return None if one is None or other is None else torch.addcmul(other, named["target"], one + other, value=-1)
+
+
+def of_equal_probabilities(func: Function, r: torch.Tensor, named: Named) -> torch.Tensor | None:
+    """binary_cross_entropy at a residual of equal rows, of which the logarithms are made once; None of another."""
+    row = again_and_again(r, r.ndim - 1)
+    if row.numel() == r.numel() or r.numel() < _FEW or named.get("weight") is not None:
+        return None
+    one, other = torch.log(row).clamp_(min=-100), torch.log1p(-row).clamp_(min=-100)  # as torch bounds them
+    made = torch.addcmul(-other, named["target"], other - one)
+    reduction = named.get("reduction", _NONE)
+    return made if reduction == _NONE else made.mean() if reduction == _MEAN else made.sum()
 
 
 def counts(func: Function, x: torch.Tensor, r: torch.Tensor, named: Named) -> torch.Tensor | None:
@@ -168,6 +220,13 @@ def margins(func: Function, args: Sequence[Any], options: Named | None = None) -
     value = call(x.value)  # first: torch says which classes there are none of
     if not x.value.numel():
         return NotImplemented
+    slopes = None
+    if calls is not None and reduction != _NONE:
+        factor = 1 / (x.value.numel() if reduction == _MEAN else x.value.shape[1])
+        slopes = calls.margin_slopes(x.value, again_and_again(x.residual, 1), target, margin, factor)
+    if slopes is not None:
+        carrier = _together(on_graph_of(x), slopes, _SUM)
+        return on_graph_with(x, value, call(x.residual), carrier)
     index = target.unsqueeze(1)
     over, before = (t - t.gather(1, index) + margin for t in (x.value, materialised_residual(x)))
     # Of the own score, which is left out, a step whose slope is known.
@@ -257,6 +316,38 @@ def _of_one_shape(
     return kernel(*given) if made is NotImplemented else made
 
 
+def straight(function: Function, names: str, kernel: Function) -> Function:
+    """The form of a function of torch.nn.functional that only hands its arguments on: the names are those of what its
+    kernel has before the reduction, and after it."""
+    code: Any = function.__code__
+    given: Any = function.__defaults__
+    before, after = (part.split() for part in names.split("|"))
+    known = code.co_varnames[: code.co_argcount]
+    return partial(_straight, known, dict(zip(known[-len(given) :], given, strict=True)), before, after, kernel)
+
+
+def _straight(
+    known: Sequence[str],
+    defaults: Named,
+    before: Sequence[str],
+    after: Sequence[str],
+    kernel: Function,
+    func: Function,
+    args: Sequence[Any],
+    options: Named | None = None,
+) -> Any:
+    named = {**defaults, **dict(zip(known, args)), **(options or {})}
+    x, target = named.get("input"), named.get("target")
+    row, code = row_of(kernel), _REDUCTIONS.get(named["reduction"])
+    if type(x) is not DecomposedTensor or type(target) is not torch.Tensor or code is None:
+        return NotImplemented
+    if row is None or row.short is None or named["size_average"] is not None or named["reduce"] is not None:
+        return NotImplemented
+    if named.get("weight") is not None or (target.dtype.is_floating_point and target.shape != x.value.shape):
+        return NotImplemented
+    return row.short(kernel, (*[named[name] for name in before], code, *[named[name] for name in after]))
+
+
 def cross_entropy(func: Function, args: Sequence[Any], options: Named | None = None) -> Any:
     """torch's kernel of cross_entropy, of rows of logits, and of classes or of probabilities."""
     names = ["input", "target", "weight", "reduction", "ignore_index", "label_smoothing"]
@@ -271,25 +362,35 @@ def cross_entropy(func: Function, args: Sequence[Any], options: Named | None = N
     rows, classes = x.value.shape
     if not rows or not classes:
         return NotImplemented
-    if target.dtype is x.value.dtype and target.shape == x.value.shape:
-        wanted = target
-    elif target.dtype is torch.int64 and target.shape == (rows,):
-        if bool((target == named.get("ignore_index", -100)).any()):
-            return NotImplemented
-        wanted = torch.zeros_like(x.value).scatter_(1, target.unsqueeze(1), 1.0)
-    else:
-        return NotImplemented
-    if smoothing:
-        wanted = wanted * (1 - smoothing) + smoothing / classes
     means = mean_of_rows(x.value, x.residual, digits_of)
     if means is None:
         return NotImplemented
-    if wanted is target or smoothing:
-        means = means * wanted.sum(1, keepdim=True)
-    slopes = means - wanted
-    carrier = on_graph_of(x) * (slopes.div_(rows) if reduction == _MEAN else slopes)
-    if reduction == _NONE:
-        carrier = carrier.sum(1)
+    is_class, ignored = target.dtype is torch.int64 and target.shape == (rows,), named.get("ignore_index", -100)
+    residual, factor = None, 1 / rows if reduction == _MEAN else 1.0
+    if is_class and not smoothing and calls.class_slopes(means, target, ignored, factor):
+        slopes = means
+        residual = _of_equal_logits(x.residual, target, reduction)
     else:
-        carrier = carrier.sum()
-    return on_graph_with(x, value, call(materialised_residual(x)), carrier)
+        if is_class and not bool((target == ignored).any()):
+            wanted = torch.zeros_like(x.value).scatter_(1, target.unsqueeze(1), 1.0)
+        elif target.dtype is x.value.dtype and target.shape == x.value.shape:
+            wanted = target
+        else:
+            return NotImplemented
+        if smoothing:
+            wanted = wanted * (1 - smoothing) + smoothing / classes
+        if wanted is target or smoothing:
+            means = means * wanted.sum(1, keepdim=True)
+        slopes = (means - wanted).mul_(factor)
+    carrier = (on_graph_of(x) * slopes).sum(1) if reduction == _NONE else _together(on_graph_of(x), slopes, _SUM)
+    return on_graph_with(x, value, call(materialised_residual(x)) if residual is None else residual, carrier)
+
+
+def _of_equal_logits(r: torch.Tensor, target: torch.Tensor, reduction: int) -> torch.Tensor | None:
+    """Cross entropy at a residual of equal rows, of which the logarithm of softmax is made once; None of another."""
+    row = again_and_again(r, 1)
+    if len(row) > 1 or not r.is_cpu:
+        return None
+    kernel: Any = torch._C._nn.nll_loss_nd
+    found: torch.Tensor = kernel(torch.log_softmax(row, 1).expand_as(r), target, None, reduction)
+    return found

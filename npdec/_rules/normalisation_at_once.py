@@ -14,6 +14,7 @@ from npdec._decomposed.settings import current as settings
 from npdec._decomposed.size_limits import is_for_one_thread
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._law import ordinary, ordinary_reverse
+from npdec._law.native_forms import in_c
 from npdec._law.on_demand import graph_on_demand
 from npdec._law.ordinary import FACTORS, has_elements
 from npdec._law.reverse_rows import ALONE
@@ -37,8 +38,10 @@ class Rows(NamedTuple):
     centred: bool
 
 
-def form(names: Sequence[str], rows_of: Callable[[torch.Tensor, dict[str, Any]], Rows | None]) -> Function:
-    """The form of ordinary calls of a layer whose arguments have these names."""
+def form(
+    names: Sequence[str], rows_of: Callable[[torch.Tensor, dict[str, Any]], Rows | None], before: str = ""
+) -> Function:
+    """The form of ordinary calls of a layer whose arguments have these names; before it may stand one in C."""
 
     def short(func: Function, args: Sequence[Any], options: dict[str, Any] | None = None) -> Any:
         named = {**dict(zip(names, args)), **(options or {})}
@@ -70,7 +73,10 @@ def form(names: Sequence[str], rows_of: Callable[[torch.Tensor, dict[str, Any]],
         found = back_through(x, rows, weight)
         return NotImplemented if found is None else ordinary_reverse.derived(x, *_ends(func, x, rows, named), *found)
 
-    return short
+    if not before:
+        return short
+    deep = deepest(torch.float32), deepest(torch.float64)
+    return in_c(before, known=(_back_of_layer, torch.layer_norm, *deep))(short)
 
 
 def _follows(t: torch.Tensor | None) -> bool:
@@ -114,22 +120,34 @@ def _passed(x: DecomposedTensor, rows: Rows, weight: torch.Tensor | None) -> tor
 def back_through(
     x: DecomposedTensor, rows: Rows, weight: torch.Tensor | None
 ) -> tuple[Function, Sequence[torch.Tensor]] | None:
-    """What takes gradients (1, *shape) back, and the tensors that it takes beside them."""
+    """What takes gradients back, and the tensors that it takes beside them."""
     high = x.value.contiguous()
     found = _numbers(x, rows, x.value.numel(), 0.0, high)
     if found is None:
         return None
-    numbers, step, centred = found[0], rows.step, rows.centred
+    numbers = found[0]
     scale = None if weight is None else weight.clone()  # it may be written to before gradients go back
 
-    def vjp(grad: torch.Tensor, value: torch.Tensor, residual: torch.Tensor) -> torch.Tensor:
-        grad = grad.contiguous()
-        made = torch.empty_like(grad)
-        if calls.normal_back(value, residual, numbers, grad, scale, step, centred, made):
-            return made
-        return _by_torch(grad, value, residual, numbers, scale, rows)
+    return _Back(numbers, scale, rows), (high, found[1])
 
-    return vjp, (high, found[1])
+
+class _Back:
+    """What takes gradients of normalised rows back, by the numbers that are kept of each."""
+
+    def __init__(self, numbers: torch.Tensor, scale: torch.Tensor | None, rows: Rows) -> None:
+        self.numbers, self.scale, self.rows = numbers, scale, rows
+
+    def __call__(self, grad: torch.Tensor, value: torch.Tensor, residual: torch.Tensor) -> torch.Tensor:
+        grad, rows = grad.contiguous(), self.rows
+        made = torch.empty_like(grad)
+        if calls.normal_back(value, residual, self.numbers, grad, self.scale, rows.step, rows.centred, made):
+            return made
+        return _by_torch(grad, value, residual, self.numbers, self.scale, rows)
+
+
+def _back_of_layer(numbers: torch.Tensor, scale: torch.Tensor | None, length: int) -> _Back:
+    """That of layer_norm."""
+    return _Back(numbers, scale, Rows(length, 0, 1, 0.0, True))
 
 
 def _by_torch(

@@ -28,7 +28,7 @@ def _flat(shape: tuple[int, ...]) -> tuple[Function, Function]:
 _BY_SHAPE = "input normalized_shape weight bias eps cudnn_enable".split()
 
 
-@rule(F.layer_norm, torch.layer_norm, along=axes_of_shape, short=form(_BY_SHAPE, of_shape(centred=True)))
+@rule(F.layer_norm, torch.layer_norm, along=axes_of_shape, short=form(_BY_SHAPE, of_shape(centred=True), "normalised"))
 def _layer_norm(
     func: Function,
     x: Any,

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
-from npdec._decomposed.axes import narrowed, row_by_row
+from npdec._decomposed.axes import again_and_again, narrowed, row_by_row
 from npdec._decomposed.broadcast_residuals import materialised_residual
 from npdec._decomposed.reverse_graph import with_vjp
 from npdec._decomposed.tensor import DecomposedTensor
@@ -212,12 +212,8 @@ def unit(func: Function, args: Sequence[Any], options: Options = None) -> Any:
         if made is NotImplemented:
             return made
         return _own(made.movedim(-1, axis), call(x.value), row_by_row(call, x.residual, axis))
-    n = x.value.shape[-1]
-    found = back_through(x, Rows(n, last, 1, 0.0, False), x.value.new_full((n,), n**-0.5))
+    found = _back_to(x, last, eps)
     if found is None:
-        return NotImplemented
-    least = min(float(torch.linalg.vector_norm(t, 2, -1).amin()) for t in (x.value, narrowed(x.residual, last)))
-    if not least > 1e3 * eps:
         return NotImplemented
     return derived(x, call(x.value), row_by_row(call, x.residual, last), *found)
 
@@ -248,6 +244,9 @@ def cosine(func: Function, args: Sequence[Any], options: Options = None) -> Any:
     dim, eps, like = named.get("dim", 1), named.get("eps", 1e-8), ends[0].value
     if not all(isinstance(t, torch.Tensor) and t.shape == like.shape and t.dtype is like.dtype for t in given):
         return NotImplemented
+    alone = _beside_constant(given, ends[0], func, dim, eps) if len(ends) == 1 else None
+    if alone is not None:
+        return alone
     units: list[Any] = []
     for t in given:
         made = unit(F.normalize, (t, 2.0, dim, eps)) if type(t) is DecomposedTensor else F.normalize(t, 2.0, dim, eps)
@@ -256,3 +255,30 @@ def cosine(func: Function, args: Sequence[Any], options: Options = None) -> Any:
         units.append(made)
     high, low = ([getattr(t, end) if type(t) is DecomposedTensor else t for t in given] for end in _ENDS)
     return _own((units[0] * units[1]).sum(dim), func(*high, dim, eps), func(*low, dim, eps))
+
+
+def _beside_constant(given: Sequence[Any], x: DecomposedTensor, func: Function, dim: Any, eps: float) -> Any:
+    """The inner product with the unit vectors of a constant, along the last axis: of those of what is decomposed, only
+    what takes gradients back is needed. None of others."""
+    last = x.value.ndim - 1
+    if calls is None or axes_or_all(dim, last + 1) != (last,) or type(dim) is not int or not x.value.numel():
+        return None
+    found = _back_to(x, last, eps) if 0 <= eps <= 1e-8 else None
+    if found is None:
+        return None
+    (other,) = [t.detach() for t in given if t is not x]
+    sides = [[end if t is x else other for t in given] for end in (x.value, x.residual)]
+    unit = F.normalize(other, 2.0, -1, eps)
+    carrier = (with_vjp(torch.empty_like(x.value), on_graph_of(x), *found) * unit).sum(-1)
+    return on_graph_with(x, func(*sides[0], dim, eps), func(*sides[1], dim, eps), carrier)
+
+
+def _back_to(x: DecomposedTensor, last: int, eps: float) -> Any:
+    """What takes gradients of unit vectors along the last axis back, and what is held for it; None where a path comes
+    near zero."""
+    low = calls.shortest(again_and_again(x.residual, last))
+    if not low:
+        return None
+    n = x.value.shape[-1]
+    found = back_through(x, Rows(n, last, 1, 0.0, False), x.value.new_full((n,), n**-0.5))
+    return None if found is None or not min(low, calls.shortest(found[1][0])) > 1e3 * eps else found

@@ -82,7 +82,7 @@ def _product(numbers: Sequence[int]) -> int:
 
 
 class _Back:
-    """Gradients of the maxima, (1, *shape), to those of what they lead."""
+    """Gradients of the maxima to those of what they lead."""
 
     def __init__(
         self, shape: Sequence[int], leaders: torch.Tensor, shares: torch.Tensor, settings: tuple[int, ...]
@@ -91,10 +91,10 @@ class _Back:
 
     def __call__(self, grad: torch.Tensor) -> torch.Tensor:
         made = grad.new_zeros(self.shape)
-        grad = grad.squeeze(0).contiguous()
+        grad = grad.contiguous()
         if not calls.pool_back(grad, self.leaders, self.shares, made, self.settings):
             self._by_torch(grad, made)
-        return made.unsqueeze(0)
+        return made
 
     def _by_torch(self, grad: torch.Tensor, made: torch.Tensor) -> None:
         """The same, place by place, where somebody looks on."""

@@ -44,7 +44,7 @@ from npdec._rules import (  # noqa: F401  (each enters its rules)
     softmax,
     sparse_matmul,
 )
-from npdec._rules.losses_reverse import of_one_shape
+from npdec._rules.losses_reverse import of_one_shape, straight
 from npdec._rules.multi_head import MultiHead
 from npdec._rules.pooling_reverse import power_pool
 
@@ -71,6 +71,23 @@ def load() -> None:
     for function, kernel, more in broadcast:
         answer = body(function)
         form = also(of_one_shape(more, kernel), also(answer.short, of_body(function, answer.function)))
+        add([function], Row(answer, short=form, options=True))
+    of_kernels: Sequence[tuple[Any, Any, str]] = (
+        (F.cross_entropy, torch._C._nn.cross_entropy_loss, "input target weight | ignore_index label_smoothing"),
+        (F.nll_loss, torch._C._nn.nll_loss_nd, "input target weight | ignore_index"),
+        (F.multi_margin_loss, torch._C._nn.multi_margin_loss, "input target p margin weight |"),
+        (F.soft_margin_loss, torch._C._nn.soft_margin_loss, "input target |"),
+        (F.binary_cross_entropy, torch._C._nn.binary_cross_entropy, "input target weight |"),
+        (
+            F.binary_cross_entropy_with_logits,
+            torch.binary_cross_entropy_with_logits,
+            "input target weight pos_weight |",
+        ),
+        (F.poisson_nll_loss, torch.poisson_nll_loss, "input target log_input full eps |"),
+    )
+    for function, kernel, names in of_kernels:
+        answer = body(function)
+        form = also(straight(function, names, kernel), also(answer.short, of_body(function, answer.function)))
         add([function], Row(answer, short=form, options=True))
     likelihood: Any = F.gaussian_nll_loss
     answer = body(likelihood)

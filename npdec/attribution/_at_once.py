@@ -56,7 +56,7 @@ def _attributed(
     f: Callable[..., Any], x: torch.Tensor, start: float, output: Any, as_torch: bool
 ) -> Attribution[Any] | None:
     row = x.new_full((1,) * (x.ndim - 1) + x.shape[-1:], start)
-    base = row.expand(x.shape)
+    base = row.expand_as(x)
     if x.numel() <= HANDFUL and x.is_contiguous():
         base = base.contiguous()
     change = x - base if start else x  # which less zero is what it is
@@ -86,7 +86,9 @@ def _attributed(
         moved = 0.0
     total = look_at((change,), value, residual, shares, moved, sums, ends)
     dtype = value.dtype if carries(value.dtype) else shares.dtype
-    missed = torch.scalar_tensor(high - low - total, dtype=dtype, device=value.device)
+    missed = calls.tensor_of(high - low - total, dtype) if calls is not None and value.is_cpu else None
+    if missed is None:
+        missed = torch.scalar_tensor(high - low - total, dtype=dtype, device=value.device)
     if as_torch:
         return Attribution(value, residual, shares, missed)
     return Attribution(wrap.wrap(value), wrap.wrap(residual), wrap.wrap_array(shares), wrap.wrap(missed))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 from collections.abc import Callable, Hashable, Sequence
 from itertools import repeat
@@ -159,9 +160,7 @@ def attribute(
         and batched is create_graph is paths
         and not any(map(is_not, said, repeat(None)))
     ):
-        from npdec.attribution._at_once import attributed as at_once
-
-        made = at_once(f, inputs[0], baseline, output) if paths is False else None
+        made = _at_once()(f, inputs[0], baseline, output) if paths is False else None
         if made is not None:
             return made
     method = ("path" if order == 2 else "local") if method is None else method
@@ -239,6 +238,14 @@ def attribute(
         problem.shaped(found.standard_error, pairs),
         problem.labels,
     )
+
+
+@functools.cache
+def _at_once() -> Callable[..., Attribution[Any] | None]:
+    """What is imported with the first attribution, and not asked for again: that takes as long as a small operation."""
+    from npdec.attribution._at_once import attributed
+
+    return attributed
 
 
 def _run(

@@ -46,6 +46,14 @@ F.poisson_nll_loss(x, c.exp()) | F.l1_loss(x, c)
 torch.softmax(x, -1, dtype=torch.float64) | F.avg_pool1d(x[None], 2) | F.avg_pool1d(x[None], 3, stride=1, padding=1)
 F.adaptive_avg_pool1d(x[None], 2) | F.conv_transpose1d(x[None], w[:4, :3, None]) | F.conv1d(x[None], w[:3, :4, None])
 F.conv_transpose1d(x[None], w[:4, :, None].expand(4, 6, 2), b, stride=2, output_padding=1) | x.double() | x.detach() * x
+F.layer_norm(x, (6,)) | F.layer_norm(x * 9, (6,), b, b, 1e-3) | F.layer_norm(x, (4, 6), c) | F.layer_norm(x, (5,))
+F.layer_norm(x * 0, (6,)) | F.layer_norm(x, (6,), w[0].requires_grad_(), eps=1e-2) | F.layer_norm(x.T, (4,))
+F.layer_norm(x, (6,), c) | torch.layer_norm(x, (6,), b) | F.layer_norm(x, (6,), bias=b) | x.max(1).values | x.min(0)[0]
+F.smooth_l1_loss(x * 2, c, beta=0.3) | F.l1_loss(x, c, reduction="sum") | F.mse_loss(x, c, reduction="none")
+F.cross_entropy(x, c.argmax(1)) | F.cross_entropy(x, c.argmax(1), reduction="sum") | F.nll_loss(x, c.argmax(1))
+F.multi_margin_loss(x, c.argmax(1)) | F.multi_margin_loss(x * 3, c.argmax(1), margin=0.4, reduction="sum")
+F.cross_entropy(x, c.argmax(1) * 0 + 9) | F.multi_margin_loss(x, c.argmax(1) * 0 + 9) | F.huber_loss(x / 0, c)
+F.binary_cross_entropy(torch.sigmoid(x), torch.sigmoid(c)) | F.normalize(x, dim=-1) | F.cosine_similarity(x, c)
 """
 CALLS = [text.strip() for line in CALLS.strip().splitlines() for text in line.split(" | ")]
 BASES: list[Any] = [None, 0.5, "rows", "all"]
