@@ -184,8 +184,8 @@ def pointwise_in_all(call: Call) -> Any:
         ]
         means: Sequence[torch.Tensor]
         closed = mean_of(func)
-        in_order = len(tensors) == 2 and call.decomposed[0].key == 0 and not value.is_complex()
-        if closed is not None and in_order:
+        in_order = len(tensors) == 2 and call.decomposed[0].key == 0
+        if closed is not None and in_order and not value.is_complex():
             means = closed(*ends[0], *ends[1], path, fx, fr)
             _look_for_jumps(name_of(func), means, ends, fx, fr)
         else:
