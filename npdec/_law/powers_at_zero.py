@@ -99,7 +99,7 @@ def _beside_zero(
 def _of_zero(
     start: Sequence[torch.Tensor], step: Sequence[torch.Tensor], before: torch.Tensor, after: torch.Tensor
 ) -> list[_Beside]:
-    """The paths of exponents of a base that stays zero: the power jumps where its exponent leaves zero, or enters it."""
+    """The paths of exponents of a base that stays zero: the power jumps where its exponent is zero at one end."""
     (r, s), (d, e) = start, step
     row = torch.nonzero((r == 0) & (d == 0) & (e != 0) & torch.isfinite(before) & torch.isfinite(after)).reshape(-1)
     if not len(row):
