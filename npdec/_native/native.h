@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 /* Counts the changes of what `attach_...` take, as `npdec/_native/__init__.py` does. */
-#define INTERFACE 21
+#define INTERFACE 22
 
 /* The dtypes that a Python number holds. */
 enum kind { BOOL, INT8, INT16, INT32, INT64, UINT8, UINT16, UINT32, UINT64, FLOAT16, FLOAT32, FLOAT64, COMPLEX64,
@@ -317,6 +317,7 @@ PyObject *attach_close(PyObject *module, PyObject *functions);
 PyObject *close_slopes(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *attach_few_slopes(PyObject *module, PyObject *args);
 PyObject *larger_number(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *smooth_numbers(PyObject *module, PyObject *const *args, Py_ssize_t count), *attach_means(PyObject *, PyObject *);
 PyObject *compared_numbers(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *clamped_number(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *chosen_number(PyObject *module, PyObject *const *args, Py_ssize_t count);

@@ -103,7 +103,10 @@ def computed(function: UfuncBase, inputs: tuple[Any, ...]) -> Any:
     if fp_state.watching:
         return NoValue
     made = _of_one_dtype(function, inputs)
-    if made is None and (discrete_calls.is_given(inputs) or discrete_calls.is_mixed(inputs)):
+    mixed = made is None and discrete_calls.is_mixed(inputs)
+    if mixed and function._loops != "logical":
+        made = _of_carried(function, inputs)
+    if made is None and (mixed or discrete_calls.is_given(inputs)):
         made = None if tracing() else discrete_calls.of_discrete(function, inputs)
     if made is None and len(inputs) <= 2 and complex_calls.is_given(inputs) and not tracing():
         made = complex_calls.of_complex(function, inputs)
