@@ -21,7 +21,7 @@ from npdec._decomposed.size_limits import HANDFUL
 from npdec._decomposed.size_warnings import warn_of_digits
 from npdec._decomposed.tensor import DecomposedTensor, Labels, merged, placed
 from npdec._impl.slopes_impl import rates_of_power
-from npdec._law import ordinary, reverse_pairs
+from npdec._law import complex_laws, complex_of_few, ordinary, reverse_pairs
 from npdec._law.means_of_few import has_means, means_of_few, means_of_number, slope_beside, slopes_beside
 from npdec._law.native_forms import in_c
 from npdec._law.numbers_in_c import ends_of_two, smooth_numbers, weighted_arrays
@@ -291,7 +291,7 @@ def _by_means(
         return made
     pair = pair_of(args, apart=True)
     if pair is None or not all(isinstance(x, torch.Tensor) for x in pair.values):
-        return NotImplemented
+        return complex_of_few.answer(complex_laws.power if key is rates_of_power else None, func, args)
     first, second = pair.components
     if first is None or second is None:
         return NotImplemented

@@ -140,6 +140,8 @@ static PyMethodDef methods[] = {
     {"discrete_in", discrete_in_parts, METH_O, "The same of one, or of an integer near zero, as floats."},
     {"number_of", (PyCFunction)(void (*)(void))number_of_parts, METH_FASTCALL,
      "number_of(value, residual, list of the components, labels, dtype of these): the decomposed number, or None."},
+    {"numbers_as", (PyCFunction)(void (*)(void))numbers_as, METH_FASTCALL,
+     "numbers_as(tensor, dtype): few decomposed booleans, integers or real numbers in that dtype; or None."},
     {"tensor_of", (PyCFunction)(void (*)(void))tensor_of_number, METH_FASTCALL,
      "tensor_of(number, dtype): the tensor without axes, on the host; or None."},
     {"attach_form", attach_form, METH_VARARGS,

@@ -5,6 +5,7 @@ each step."""
 from __future__ import annotations
 
 import functools
+import math
 from typing import Any
 
 import torch
@@ -20,6 +21,7 @@ from npdec._law.complex_laws import REAL_OF, Law, each, power
 from npdec._law.complex_of_few import are_few, in_memory, of_few
 from npdec._law.complex_order_of_few import ORDER
 from npdec._law.ordinary import built, is_observed
+from npdec._native import calls
 from npdec._normalizer.discrete_calls import CARRIED, as_number
 
 __all__ = ["BESIDE", "COMPLEX", "TAKEN", "is_given", "of_complex"]
@@ -34,6 +36,7 @@ _CARRIERS = _FLOATS | CARRIED
 BESIDE = COMPLEX | {complex, *(cls for cls in CONCRETE if cls._torch_dtype in REAL_OF)}
 _HOLDING = COMPLEX | _FLOATS
 _Tensor = torch.Tensor
+_WHOLE = 100  # exponents below which a power is a product
 
 
 def is_given(inputs: tuple[Any, ...]) -> bool:
@@ -75,6 +78,8 @@ def of_complex(function: UfuncBase, inputs: tuple[Any, ...]) -> Any:
     if law is not power and len(tensors) > 1 and tensors[0].dtype is not tensors[1].dtype:
         tensors = [_in_complex(tensor, dtype) for tensor in tensors]
     call: Any = function._bare if dtype in function._direct else function.__kernel__
+    if law is power and not any(tensor.ndim for tensor in tensors):
+        call = functools.partial(_power, call)
     if is_turned:  # greater is less in the other order
         tensors.reverse()
         call = functools.partial(_turned, call)
@@ -97,6 +102,17 @@ def _in_complex(x: Any, dtype: torch.dtype) -> Any:
     return built(x.value.to(dtype), x.residual.to(dtype), x.components.to(dtype), x.labels)
 
 
+def _power(call: Any, a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    """A power of numbers as the kernel has it: torch has it but for bases of zero and small whole exponents."""
+    base, exponent = a.item(), b.item()
+    if not base and exponent:
+        part = 0.0 if exponent.real > 0 else math.nan
+        return torch.scalar_tensor(complex(part, part), dtype=a.dtype, device="cpu")
+    whole = not exponent.imag and -_WHOLE < exponent.real < _WHOLE and float(exponent.real).is_integer()
+    made: torch.Tensor = call(a, b) if whole else torch.pow(a, b)
+    return made
+
+
 def _turned(call: Any, a: Any, b: Any) -> Any:
     return call(b, a)
 
@@ -116,6 +132,8 @@ def _operand(x: Any, dtype: torch.dtype) -> Any:
     kind = type(x)
     if kind in _PLAIN or kind in _HOSTS:
         return dtypes_impl.scalar_tensor(x if kind in _PLAIN else x._n, dtype)
+    if kind in _CARRIERS and calls is not None and (made := calls.numbers_as(x._t, dtype)) is not None:
+        return made
     if kind in CARRIED:
         tensor = as_number(x._t, REAL_OF[dtype])
     elif kind in _HOLDING or kind is wrap.ARRAY:

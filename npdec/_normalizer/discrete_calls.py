@@ -31,6 +31,7 @@ from npdec._law.discrete_of_few import FAR, are_same, number_in_discrete
 from npdec._law.of_few import multiplier
 from npdec._law.ordinary import Number, built, condition_in, is_observed, number_in, number_of
 from npdec._law.pairs_of_numbers import Operand, compared, numbers_of, total
+from npdec._native import calls
 from npdec._normalizer import discrete_arrays
 from npdec._torch.tracing import name_of
 
@@ -78,6 +79,9 @@ def is_mixed(inputs: tuple[Any, ...]) -> bool:
 def as_number(x: Any, dtype: torch.dtype) -> Any:
     """A decomposed boolean or integer without axes as a number of a floating dtype; None where it is none of a few
     components, or somebody looks on."""
+    made = None if calls is None else calls.numbers_as(x, dtype)
+    if made is not None:
+        return made
     found = None if is_observed() or settings.get().frozen_conditions else number_in_discrete(x)
     return None if found is None else number_of(*found, x.labels, dtype)
 

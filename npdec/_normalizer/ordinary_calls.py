@@ -163,9 +163,11 @@ def _of_carried(function: UfuncBase, inputs: tuple[Any, ...]) -> Any:
     operands: list[Any] = []
     for x in inputs:
         if type(x) is wrap.ARRAY:
-            if x._d is not dtype or type(x._t) is not _Tensor or not x._t.is_cpu or not x._t.dim():
+            tensor = x._t
+            known = type(tensor) is _Tensor or (type(tensor) is DecomposedTensor and not tensor.discrete)
+            if x._d is not dtype or not known or not tensor.is_cpu or not tensor.dim():
                 return None
-            operands.append(x._t)
+            operands.append(tensor)
         elif type(x) in discrete_calls.CARRIED:
             operands.append(discrete_calls.as_number(x._t, dtype))
         elif type(x) not in _CARRIED:
