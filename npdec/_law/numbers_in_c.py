@@ -75,6 +75,8 @@ def chosen(func: Function, condition: Any, a: Any, b: Any) -> Any:
     if type(condition) is DecomposedTensor and (here.frozen_conditions or here.rule == "none"):
         return None
     made = calls.chosen_number(condition, a, b)
+    if made is None:
+        made = calls.complex_chosen(condition, a, b)
     return calls.chosen_of_arrays(func, condition, a, b) if made is None else made
 
 

@@ -204,6 +204,8 @@ static PyMethodDef methods[] = {
      "attach_complex(laws, slot of rows, limits of single and of double precision)"},
     {"complex_of_few", (PyCFunction)(void (*)(void))complex_of_few, METH_FASTCALL,
      "complex_of_few(law, function, operands): what it gives of few complex numbers, or None."},
+    {"complex_chosen", (PyCFunction)(void (*)(void))complex_chosen, METH_FASTCALL,
+     "complex_chosen(condition, a, b), of complex numbers: one of two, or None."},
     {"attach_reverse", attach_reverse, METH_VARARGS,
      "attach_reverse(pointwise, on_graph_of, link, torch.empty_like, with_vjp, ContextVar of a second derivative, "
      "ContextVar of settings, the usual ones)"},

@@ -17,8 +17,8 @@ from npdec._decomposed.registry import rows
 from npdec._decomposed.settings import current as settings
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._impl import dtypes_impl
-from npdec._law.complex_laws import REAL_OF, Law, each, power
-from npdec._law.complex_of_few import are_few, in_memory, of_few
+from npdec._law.complex_laws import REAL_OF, Law, compared, each, power
+from npdec._law.complex_of_few import answer, are_few, in_memory, of_few
 from npdec._law.complex_order_of_few import ORDER
 from npdec._law.ordinary import built, is_observed
 from npdec._native import calls
@@ -62,6 +62,8 @@ def of_complex(function: UfuncBase, inputs: tuple[Any, ...]) -> Any:
     law, is_turned = ORDER.get(function.__name__, (None, False))  # of which torch has no function
     if law is None and row is not None:
         law = row.few_complex
+    if law is None and function._loops == "logical":
+        return _of_truths(function, inputs)
     if law is None and len(inputs) == 1 and function._tag == "Linear":
         law = each
     if law is None:
@@ -93,6 +95,25 @@ def of_complex(function: UfuncBase, inputs: tuple[Any, ...]) -> Any:
         residuals.append(residual if residual.dtype is dtype else residual.to(dtype))
     made = of_few(law, call, tensors, values, residuals, dtype)
     return None if made is None else wrap.wrap(made)
+
+
+def _of_truths(function: UfuncBase, inputs: tuple[Any, ...]) -> Any:
+    """Logic of scalars, by whether each is not zero; None of others, and where that is not known at once."""
+    truths = [_truth(x) for x in inputs]
+    return None if any(truth is None for truth in truths) else function(*truths)
+
+
+def _truth(x: Any) -> Any:
+    kind = type(x)
+    if kind in _PLAIN or kind in _HOSTS:
+        return wrap.BOOLS[bool(x if kind in _PLAIN else x._n)]
+    if kind in CARRIED or kind in _FLOATS:  # of which logic takes whether they are zero
+        return x
+    here = settings.get()
+    if kind not in COMPLEX or here.rule != "affine" or here.frozen_conditions or is_observed():
+        return None
+    found = answer(compared, torch.ne, (x._t, 0.0))
+    return None if found is NotImplemented else wrap.wrap(found)
 
 
 def _in_complex(x: Any, dtype: torch.dtype) -> Any:
