@@ -35,6 +35,7 @@ TAKEN = COMPLEX | _FLOATS | CARRIED | _HOSTS | _PLAIN
 _CARRIERS = _FLOATS | CARRIED
 BESIDE = COMPLEX | {complex, *(cls for cls in CONCRETE if cls._torch_dtype in REAL_OF)}
 _HOLDING = COMPLEX | _FLOATS
+_CONDITION = wrap.CARRIERS[torch.bool]
 _Tensor = torch.Tensor
 _WHOLE = 100  # exponents below which a power is a product
 
@@ -99,8 +100,22 @@ def of_complex(function: UfuncBase, inputs: tuple[Any, ...]) -> Any:
 
 def _of_truths(function: UfuncBase, inputs: tuple[Any, ...]) -> Any:
     """Logic of scalars, by whether each is not zero; None of others, and where that is not known at once."""
+    if function._torch is not None and any(type(x) in COMPLEX for x in inputs):
+        given = [_in_logic(x) for x in inputs]
+        if not any(x is None for x in given):
+            return wrap.wrap(function._torch(*given))
     truths = [_truth(x) for x in inputs]
     return None if any(truth is None for truth in truths) else function(*truths)
+
+
+def _in_logic(x: Any) -> Any:
+    """A complex scalar, a condition, or a constant as torch takes them in logic; None of others."""
+    kind = type(x)
+    if kind in COMPLEX or kind is _CONDITION:
+        return x._t
+    if kind in _PLAIN or kind in _HOSTS:
+        return dtypes_impl.scalar_tensor(bool(x if kind in _PLAIN else x._n), torch.bool)
+    return None
 
 
 def _truth(x: Any) -> Any:

@@ -1,5 +1,5 @@
-"""Choices between complex scalars by a condition, and logic of them: values are those of plain numbers, and contributions
-those of the general way, which is gone where somebody looks on (np.check_completeness)."""
+"""Choices between complex scalars by a condition, and logic: values are those of plain numbers, and contributions those
+of the general way, which is gone where somebody looks on (np.check_completeness)."""
 
 from __future__ import annotations
 
