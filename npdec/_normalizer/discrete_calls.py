@@ -52,6 +52,7 @@ TAKEN = CARRIED | _FLOATS | _HOSTS | _PLAIN  # the operands of which two are fou
 # Those beside which a floating scalar that carries something is found here: others the law takes as they are.
 MIXED = CARRIED | _FLOATS | _HOSTS | {bool}
 Ends = Sequence[Any]
+_DIVIDING = frozenset({"divide", "floor_divide", "remainder", "fmod", "divmod"})
 _LAWS = frozenset({"Pointwise", "Stepwise", "Linear"})
 _ALONE = frozenset({"rint", "invert", "logical_not"})  # whose kernels leave the law to torch's functions
 
@@ -242,12 +243,14 @@ def _of_two(function: UfuncBase, inputs: tuple[Any, ...]) -> Any:
     if function.nout > 1:
         if type(form) is not tuple:
             return None
+        if _divides_by_zero(function, operands[1]):
+            return None
         made = [
             _passed(its, function, (known, i), operands, (after[i], before[i]), dtype, wide)
             for i, its in enumerate(form)
         ]
         return None if any(part is None for part in made) else tuple(made)
-    if type(after) not in _RESULTS or type(before) is not type(after):
+    if type(after) not in _RESULTS or type(before) is not type(after) or _divides_by_zero(function, operands[1]):
         return None
     one = None if form is None else _passed(form, function, known, operands, (after, before), dtype, wide)
     if one is not None or floating:
@@ -262,6 +265,11 @@ def _of_two(function: UfuncBase, inputs: tuple[Any, ...]) -> Any:
     if given is None or not _is_same(after, given[0]) or not _is_same(before, given[1]):
         return None
     return _made(after, before, given[2], found.labels, wide)
+
+
+def _divides_by_zero(function: UfuncBase, divisor: Operand) -> bool:
+    """Whether a ufunc divides by zero at an end, of which the general way speaks."""
+    return function.__name__ in _DIVIDING and not (divisor.x and divisor.r)
 
 
 def _dtype_beside(function: UfuncBase, inputs: tuple[Any, ...]) -> torch.dtype | None:
