@@ -292,7 +292,7 @@ def mean_nextafter(
 
 def rates_of_power(base: torch.Tensor, exponent: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """As torch's: a power that is constant has no slope, and zero none by its exponent."""
-    whole, none = torch.pow(base, exponent), (base == 0) & (exponent >= 0)
+    whole, none = torch.pow(base, exponent), (base == 0) & (exponent.real >= 0)
     by_base = torch.where(exponent == 0, 0, exponent * torch.pow(base, exponent - 1))
     return by_base, torch.where(none, 0, whole * torch.log(base))
 

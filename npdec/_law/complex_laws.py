@@ -20,6 +20,7 @@ from npdec._decomposed.size_warnings import STEEP, STEEPEST, half_of_digits
 from npdec._impl import slopes_impl
 from npdec._law.all_components import current as chunk
 from npdec._law.of_few import ROUNDINGS, listed
+from npdec._law.powers_of_few import means_through_zero
 from npdec._law.quadrature_nodes import gauss_legendre
 
 __all__ = [
@@ -181,16 +182,11 @@ def _any_power(a: Numbers, b: Numbers, ends: Ends, dtype: torch.dtype) -> Multip
         if slope is not None:
             made.append((slope, slope))
             continue
-        if a.components is not None and not _is_beside_negatives(x, r):
-            return None
-        means = _means_of_power(_FEW_NODES, x, r, y, s)
-        for nodes in _MORE_NODES:
-            fewer, means = means, _means_of_power(nodes, x, r, y, s)
-            if all(abs(rough - mean) <= _ALIKE * abs(mean) for rough, mean in zip(fewer, means, strict=True)):
-                break
+        if a.components is None or _is_beside_negatives(x, r):
+            means = _means_by_nodes(x, r, y, s)
         else:
-            return None
-        if any(
+            means = means_through_zero(x, r, y, s)
+        if means is None or any(
             its.components is not None and not abs(mean) <= steepest for its, mean in zip((a, b), means, strict=True)
         ):
             return None
@@ -212,6 +208,16 @@ def _is_beside_negatives(x: complex, r: complex) -> bool:
         return True
     rise = x.imag - r.imag
     return rise != 0 and (r.real * x.imag - x.real * r.imag) / rise > 0
+
+
+def _means_by_nodes(x: complex, r: complex, y: complex, s: complex) -> tuple[complex, complex] | None:
+    """The mean gradients along a path that has no singularity; None where it comes too close to one."""
+    means = _means_of_power(_FEW_NODES, x, r, y, s)
+    for nodes in _MORE_NODES:
+        fewer, means = means, _means_of_power(nodes, x, r, y, s)
+        if all(abs(rough - mean) <= _ALIKE * abs(mean) for rough, mean in zip(fewer, means, strict=True)):
+            return means
+    return None
 
 
 def _means_of_power(

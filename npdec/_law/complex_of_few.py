@@ -21,22 +21,15 @@ from npdec._law.complex_laws import LESS, MORE, REAL_OF, Law, Numbers, Sum, each
 from npdec._law.complex_order_of_few import Extreme, Order
 from npdec._law.of_few import FEW, listed
 from npdec._law.ordinary import built
-from npdec._law.ordinary_linear import each as ordinary_each
 from npdec._native import calls
 
-__all__ = ["answer", "are_few", "each_of_few", "in_memory", "is_given", "of_few"]
+__all__ = ["answer", "are_few", "in_memory", "is_given", "of_few"]
 
 _CODES = {torch.float64: "d", torch.complex128: "d", torch.float32: "f", torch.complex64: "f"}
 _RESULTS = frozenset({torch.bool, *REAL_OF, *REAL_OF.values()})
 _NUMBERS = frozenset({bool, int, float, complex})
 _Tensor = torch.Tensor
 _LARGEST = 2**60  # Python's numbers that are taken
-
-
-def each_of_few(func: Callable[..., Any], args: Sequence[Any]) -> Any:
-    """The form of a linear function of each element, of real numbers or of a few complex ones."""
-    made = ordinary_each(func, args)
-    return answer(each, func, args) if made is NotImplemented and is_given(args) else made
 
 
 def is_given(args: Sequence[Any]) -> bool:

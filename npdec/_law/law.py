@@ -42,9 +42,9 @@ from npdec._decomposed.tensor import DecomposedTensor, align, carries
 from npdec._impl._linalg import OF_THE_BASELINE
 from npdec._impl._util import is_half, single
 from npdec._impl.quotients_impl import in_both_orders
-from npdec._law.complex_of_few import each_of_few
 from npdec._law.differentiable import Differentiable, OwnDerivative, Stacked
 from npdec._law.discrete import of_numbers
+from npdec._law.each_of_few import each_of_few
 from npdec._law.frozen_choices import chosen_by
 from npdec._law.half_precision import is_known_in_single, warn_beyond_range, widened
 from npdec._law.jumps import share_of_jump, stepped
@@ -184,8 +184,8 @@ def pointwise_in_all(call: Call) -> Any:
         ]
         means: Sequence[torch.Tensor]
         closed = mean_of(func)
-        in_order = len(tensors) == 2 and call.decomposed[0].key == 0 and not value.is_complex()
-        if closed is not None and in_order:
+        in_order = len(tensors) == 2 and call.decomposed[0].key == 0
+        if closed is not None and in_order and not value.is_complex():
             means = closed(*ends[0], *ends[1], path, fx, fr)
             _look_for_jumps(name_of(func), means, ends, fx, fr)
         else:

@@ -16,7 +16,9 @@ import torch
 from npdec._decomposed.axes import lead
 from npdec._decomposed.components import total as total_of
 from npdec._decomposed.reverse_graph import guarded
+from npdec._impl.slopes_impl import rates_of_power
 from npdec._law.panels import AT_A_KINK, chosen, halves, path_step, pieces, refined
+from npdec._law.powers_at_zero import real_at_ends, without_zeros
 from npdec._law.quadrature import tolerance
 from npdec._law.quadrature_error import evenness, warn_of_kink, warn_of_path
 from npdec._law.quadrature_nodes import gauss_legendre, last_coefficients
@@ -225,9 +227,9 @@ def _block(
     lacking = torch.zeros_like(low)
     leaves: list[_Panels] = []
 
-    def added(panels: _Panels, anyway: bool) -> torch.Tensor:
-        """Which panels are done; those (or all, `anyway`) are added up."""
-        parts, unresolved = _along(function, fixed_start, fixed_step, panels, False, rates)
+    def added(panels: _Panels, anyway: bool, known: Any = None) -> torch.Tensor:
+        """Which panels are done; those (or all, `anyway`) are added up. Integrals that are `known` come with zero."""
+        parts, unresolved = known or _along(function, fixed_start, fixed_step, panels, False, rates)
         # What does not move may have no derivative: the exponent of a negative number.
         steps = [_at_rows(d, panels.row) for d in fixed_step]
         moved = [torch.where(d == 0, 0, p * d) for p, d in zip(parts, steps, strict=True)]
@@ -253,17 +255,22 @@ def _block(
             return torch.ones_like(done)
         return done
 
-    def halved(rest: _Panels, middle: torch.Tensor) -> _Panels:
+    def between(row: torch.Tensor, place: torch.Tensor) -> torch.Tensor:
         with torch.no_grad():
-            between = function(
+            return function(
                 *[
-                    r[rest.row] + _wide(middle, r.ndim).to(r.real.dtype) * d[rest.row]
+                    r[row] + _wide(place, r.ndim).to(r.real.dtype) * d[row]
                     for r, d in zip(fixed_start, fixed_step, strict=True)
                 ]
             )
-        return halves(rest._replace(b=middle, high=between), rest._replace(a=middle, low=between))
 
-    for some, done in refined(panels, settled, halved):
+    def halved(rest: _Panels, middle: torch.Tensor) -> _Panels:
+        at = between(rest.row, middle)
+        return halves(rest._replace(b=middle, high=at), rest._replace(a=middle, low=at))
+
+    if rates is rates_of_power and not graph:
+        panels = without_zeros(panels, fixed_start, fixed_step, between, added)
+    for some, done in refined(panels, settled, halved) if len(panels.row) else ():
         if graph:
             leaves.append(chosen(some, done))
     if graph:
@@ -294,6 +301,8 @@ def mean_gradients(
     step = [path_step(x, r) for x, r in zip(values, residuals, strict=True)]
     del values
     graph = torch.is_grad_enabled() and any(t.requires_grad for t in (*start, *step))
+    if result.is_complex() and rates is not rates_of_power:  # whose formula is one of complex numbers
+        rates = None
     count, rows = len(result), _at_once(start)
     found: list[list[torch.Tensor]] = []
     missing: list[torch.Tensor] = []
@@ -308,10 +317,20 @@ def mean_gradients(
         kinks |= kink
     if not found:
         return [torch.zeros_like(r) for r in start]
-    _warn_missing(name, torch.cat(missing), result, base)
+    made, lacks = [torch.cat(parts) for parts in zip(*found, strict=True)], torch.cat(missing)
+    if rates is rates_of_power and not (graph or result.is_complex()):
+        kind = result.dtype.to_complex()
+        for row in real_at_ends(start, step, base, result).split(rows) if count else ():
+            if len(row):
+                some, moved, (low, high) = [[t[row].to(kind) for t in ts] for ts in (start, step, (base, result))]
+                total, lacking, _ = _block(torch.pow, some, moved, low, high, False, rates)
+                for mean, own in zip(made, total, strict=True):
+                    mean[row] = own.real
+                lacks[row] = lacking.real
+    _warn_missing(name, lacks, result, base)
     if kinks:
         warn_of_kink(name)
-    return [torch.cat(parts) if len(parts) > 1 else parts[0] for parts in zip(*found, strict=True)]
+    return made
 
 
 def combined(

@@ -23,7 +23,16 @@ from npdec._law.powers_of_few import mean_power
 from npdec._law.quadrature_nodes import gauss_legendre
 from npdec._law.secant import KEPT
 
-__all__ = ["has_means", "mean_sigmoid", "means_of_few", "means_of_number", "slope_beside", "slopes_beside"]
+__all__ = [
+    "LIMITS",
+    "NUMBERED",
+    "has_means",
+    "mean_sigmoid",
+    "means_of_few",
+    "means_of_number",
+    "slope_beside",
+    "slopes_beside",
+]
 
 Function = Callable[..., Any]
 Means = tuple[float, float]
@@ -31,7 +40,7 @@ Numbers = Sequence[float]
 _WANTED = 1e-12 / 8  # as the quadrature in double precision
 _FAR = 1e100  # up to which, and down to its reciprocal, squares are far from the ends of the exponent range
 _LOG_2 = math.log(2)
-_LIMITS = {
+LIMITS = {
     dtype: (max(_WANTED, 84 * torch.finfo(dtype).eps / 8 if dtype is torch.float32 else 0.0),
             16 * torch.finfo(dtype).eps, half_of_digits(dtype))
     for dtype in (torch.float32, torch.float64)
@@ -43,38 +52,49 @@ def _hypot(x: float, y: float, r: float, s: float) -> Means | None:
     if not 1 / _FAR < max(abs(x), abs(y), abs(r), abs(s)) < _FAR:
         return None
     dx, dy = x - r, y - s
-    length, ends = math.hypot(dx, dy), math.hypot(x, y) + math.hypot(r, s)
+    length, ends = _length(dx, dy), _length(x, y) + _length(r, s)
     if not length:
         return 2 * x / ends, 2 * y / ends
     along_x, along_y = dx / length, dy / length
     mean = ((x + r) * along_x + (y + s) * along_y) / ends
     foot, apart = r * along_x + s * along_y, r * along_y - s * along_x
+    if not apart:  # on a line through the origin
+        return mean * along_x, mean * along_y
     if length < 0.9 * ends:
         potential = 2 * math.atanh(length / ends) / length
     else:
         last, square = foot + length, apart * apart
-        outer, beyond = math.hypot(r, s) + abs(foot), math.hypot(x, y) + abs(last)
+        outer, beyond = _length(r, s) + abs(foot), _length(x, y) + abs(last)
         gap = (outer if foot > 0 else square / outer) + (beyond if last < 0 else square / beyond)
         potential = math.log((ends + length) / gap) / length
     across = apart * potential
     return mean * along_x + across * along_y, mean * along_y - across * along_x
 
 
-def _atan2(y: float, x: float, s: float, r: float) -> Means | None:
+def _length(x: float, y: float) -> float:
+    """Of a vector of two, as C computes it."""
+    return abs(complex(x, y))
+
+
+def _atan2(y: float, x: float, s: float, r: float, fx: float = math.nan, fr: float = math.nan) -> Means | None:
     """The mean of 1 / z for z = x + iy: the angle changes by its real part with y, by its imaginary part with x
-    (`slopes_impl.mean_atan2`), where the path meets neither the origin nor the negative axis."""
+    (`slopes_impl.mean_atan2`), where the path does not meet the negative axis. If it meets the origin, the two orders
+    share the change."""
     unit = max(abs(x), abs(y), abs(r), abs(s))
     if not 1 / _FAR < unit < _FAR:
         return None
     x, y, r, s = x / unit, y / unit, r / unit, s / unit
     dx, dy = x - r, y - s
-    length, start, end = math.hypot(dx, dy), r * r + s * s, x * x + y * y
+    length, start, end = _length(dx, dy), r * r + s * s, x * x + y * y
     if not length:
         return x / end / unit, -y / end / unit
     whole = abs(r * y) + abs(s * x) < abs(r * dy) + abs(s * dx)
     cross, dot = r * y - s * x if whole else r * dy - s * dx, r * x + s * y
     if not start or not end or (cross == 0 and dot < 0):
-        return None
+        lone_y, lone_x = math.atan2(y, r), math.atan2(s, x)
+        first = (fx - fr if not dx else (lone_y - fr + fx - lone_x) / 2) / (dy * unit if dy else 1.0)
+        second = (fx - fr if not dy else (lone_x - fr + fx - lone_y) / 2) / (dx * unit if dx else 1.0)
+        return first, second
     change = (dx * (x + r) + dy * (y + s)) / start
     growth = (math.log1p(change) if abs(change) < 0.5 else math.log(end / start)) / 2 / length
     turn = math.atan2(cross, dot) / length
@@ -141,6 +161,9 @@ _MEANS: dict[Any, Callable[[float, float, float, float], Means | None]] = {
 }
 
 
+NUMBERED = {form: which for which, form in enumerate(_MEANS)}  # as `npdec/_native/means.h`
+
+
 def has_means(form: Any) -> bool:
     """Whether there are mean gradients here of the functions that have the form."""
     return form in _MEANS
@@ -153,14 +176,17 @@ def means_of_number(
     where it has none here, where these means are not known to be complete, or something has to be said of them."""
     find = _MEANS.get(form)
     try:
-        means = None if find is None else find(x, y, r, s)
+        if find is _atan2:
+            means = _atan2(x, y, r, s, fx, fr)
+        else:
+            means = None if find is None else find(x, y, r, s)
     except (ArithmeticError, ValueError):
         return None
     if means is None:
         return None
     first, second = means
     by_x, by_y = first * (x - r), second * (y - s)
-    wanted, rounding, digits = _LIMITS[dtype]
+    wanted, rounding, digits = LIMITS[dtype]
     gross, a, b = abs(by_x) + abs(by_y), abs(fx), abs(fr)
     complete = abs(fx - fr - by_x - by_y) <= max(wanted * max(a, b), rounding * gross)  # neither with NaN
     moderate = abs(first) <= STEEP and abs(second) <= STEEP and gross <= digits * (a + b)

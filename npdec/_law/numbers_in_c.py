@@ -14,10 +14,12 @@ from npdec._decomposed.tensor import DecomposedTensor
 from npdec._impl import elementwise_float_impl, elementwise_impl
 from npdec._impl.quotients_impl import in_both_orders, of_quotient, of_rest
 from npdec._law.all_components import current as chunk
+from npdec._law.means_of_few import NUMBERED
 from npdec._native import calls
 
 __all__ = [
-    "chosen", "clamped_number", "compared_numbers", "ends_of_two", "jumps_of_numbers", "larger", "stepped_beside",
+    "chosen", "clamped_number", "compared_numbers", "ends_of_two", "jumps_of_numbers", "larger", "smooth_numbers",
+    "stepped_beside",
     "weighted", "weighted_arrays",
 ]  # fmt: skip
 
@@ -54,6 +56,12 @@ def compared_numbers(compare: Function, a: Any, b: Any) -> Any:
     return None if calls is None or chunk.get() is not None else calls.compared_numbers(_COMPARISONS[compare], a, b)
 
 
+def smooth_numbers(key: Any, func: Function, a: Any, b: Any) -> Any:
+    """A smooth function of two numbers, one of which may be constant, by the `key` of its means."""
+    which = None if calls is None else NUMBERED.get(key)
+    return None if which is None else calls.smooth_numbers(which, func, a, b)
+
+
 def clamped_number(x: Any, low: Any, high: Any) -> Any:
     """A number between two bounds."""
     return None if calls is None else calls.clamped_number(x, low, high)
@@ -67,6 +75,8 @@ def chosen(func: Function, condition: Any, a: Any, b: Any) -> Any:
     if type(condition) is DecomposedTensor and (here.frozen_conditions or here.rule == "none"):
         return None
     made = calls.chosen_number(condition, a, b)
+    if made is None:
+        made = calls.complex_chosen(condition, a, b)
     return calls.chosen_of_arrays(func, condition, a, b) if made is None else made
 
 

@@ -16,6 +16,8 @@ from npdec._decomposed.axes import axes_of
 from npdec._decomposed.settings import current as settings
 from npdec._decomposed.size_limits import HANDFUL
 from npdec._decomposed.tensor import DecomposedTensor, merged, placed
+from npdec._law.complex_laws import REAL_OF, compared
+from npdec._law.complex_of_few import answer, are_few
 from npdec._law.of_few import listed
 from npdec._law.ordinary import (
     Form,
@@ -235,7 +237,7 @@ def _of_still_numbers(func: Function, *args: Any) -> Any:
         return None
     labels, dtype = moving[0].labels, moving[0].value.dtype
     for x in moving:
-        number = number_in(x) if x.value.dtype is dtype else None
+        number = _number_in(x) if x.value.dtype is dtype else None
         if number is None or (number[0] == 0) != (number[1] == 0):
             return None
         labels = labels if labels is x.labels else merged(labels, x.labels)[0]
@@ -245,7 +247,14 @@ def _of_still_numbers(func: Function, *args: Any) -> Any:
             return None
     values = [x.value if type(x) is DecomposedTensor else x for x in args]
     residuals = [x.residual if type(x) is DecomposedTensor else x for x in args]
-    return number_of(func(*values), func(*residuals), [0.0] * len(labels), labels, dtype)
+    return number_of(func(*values), func(*residuals), [0.0] * len(labels), labels, REAL_OF.get(dtype, dtype))
+
+
+def _number_in(x: DecomposedTensor) -> Any:
+    """A real or complex number at the value and at the residual; None of others."""
+    if x.value.dtype not in REAL_OF:
+        return number_in(x)
+    return None if x.value.ndim or not are_few(x) else (x.value.item(), x.residual.item())
 
 
 def _negation(numeric: bool, func: Function, args: Sequence[Any]) -> Any:
@@ -264,6 +273,8 @@ def _truth(x: Any) -> Any:
         return x != 0
     if type(x) is torch.Tensor and x.dtype is not torch.bool:
         return x != 0
+    if type(x) is DecomposedTensor and x.value.dtype in REAL_OF:
+        return answer(compared, torch.ne, (x, 0.0))
     return _DIFFERS(torch.ne, (x, 0)) if is_ordinary(x) else x
 
 

@@ -21,10 +21,10 @@ from npdec._decomposed.size_limits import HANDFUL
 from npdec._decomposed.size_warnings import warn_of_digits
 from npdec._decomposed.tensor import DecomposedTensor, Labels, merged, placed
 from npdec._impl.slopes_impl import rates_of_power
-from npdec._law import ordinary, reverse_pairs
+from npdec._law import complex_laws, complex_of_few, ordinary, reverse_pairs
 from npdec._law.means_of_few import has_means, means_of_few, means_of_number, slope_beside, slopes_beside
 from npdec._law.native_forms import in_c
-from npdec._law.numbers_in_c import ends_of_two, weighted_arrays
+from npdec._law.numbers_in_c import ends_of_two, smooth_numbers, weighted_arrays
 from npdec._law.of_few import listed, repeated, tensor_of
 from npdec._law.ordinary import (
     FACTORS,
@@ -269,6 +269,8 @@ def by_means(mean: Function | None, rates: Function | None, of_one: ordinary.For
 def _by_means(
     mean: Function | None, key: Any, beside: bool, of_one: ordinary.Form, func: Function, args: Sequence[Any]
 ) -> Any:
+    if len(args) == 2 and (found := smooth_numbers(key, func, *args)) is not None:
+        return found
     if len(args) != 2 or not type(args[0]) is type(args[1]) is DecomposedTensor:
         x = args[0] if type(args[0]) is DecomposedTensor else args[-1]
         if len(args) != 2 or type(x) is not DecomposedTensor:
@@ -284,14 +286,12 @@ def _by_means(
     numbers = None if a.value.ndim or here.rtol is not None else numbers_in_two(a, b)
     if numbers is not None:
         return _of_numbers(key, func, a, b, numbers)
-    ends = None if numbers is not None or here.rtol is not None else ends_of_two(a, b)
-    if ends is not None:
-        made = _of_arrays(key, func, a, b, ends)
-        if made is not None:
-            return made
+    ends = None if here.rtol is not None else ends_of_two(a, b)
+    if ends is not None and (made := _of_arrays(key, func, a, b, ends)) is not None:
+        return made
     pair = pair_of(args, apart=True)
     if pair is None or not all(isinstance(x, torch.Tensor) for x in pair.values):
-        return NotImplemented
+        return complex_of_few.answer(complex_laws.power if key is rates_of_power else None, func, args)
     first, second = pair.components
     if first is None or second is None:
         return NotImplemented

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import cmath
 import math
 
 import torch
 
+from npdec._law.powers_at_zero import LEAST
 from npdec._law.quadrature_error import evenness
 from npdec._law.quadrature_nodes import gauss_legendre
 
-__all__ = ["mean_power"]
+__all__ = ["mean_power", "means_through_zero"]
 
 Means = tuple[float, float]
 _TEN, _TWELVE, _SIXTEEN = gauss_legendre(10), gauss_legendre(12), gauss_legendre(16)
 _MOST = 8  # panels, from which on torch finds the means sooner
 _WANTED = 1e-12 / 8  # as the quadrature in double precision, in which Python computes
 _EVEN, _EPS = evenness(torch.float64), torch.finfo(torch.float64).eps
-_LEAST = 2.0**-10  # exponents of less jump from zero before the least of numbers
+_FAR = 6.0  # arguments of the series of complex numbers, from which on its terms cancel
 _TERMS = 40  # of the series, which has converged long before where its terms do not cancel
 
 
@@ -80,7 +82,7 @@ def _from_zero(x: float, y: float, r: float, s: float) -> Means | None:
     By the exponent it is the integral of u ** v log u = b ** v0 Σ d^k / k! t^(v0 + k) (log b t)^(k + 1), term by term;
     by the base it is the rest of the change."""
     end, v0, d = (x, s, y - s) if r == 0.0 else (r, y, s - y)
-    if not end > 0.0 or not (v0 == 0.0 or v0 >= _LEAST):
+    if not end > 0.0 or not (v0 == 0.0 or v0 >= LEAST):
         return None
     log = math.log(end)
     scale, total, gross, factor = end**v0, 0.0, 0.0, 1.0
@@ -102,3 +104,48 @@ def _from_zero(x: float, y: float, r: float, s: float) -> Means | None:
     if _EPS * scale * gross * abs(y - s) > _WANTED * (abs(change) + abs(moved)):
         return None  # the terms have cancelled
     return (change - moved) / (x - r), by_exponent
+
+
+def means_through_zero(x: complex, r: complex, y: complex, s: complex) -> tuple[complex, complex] | None:
+    """The mean gradients of x ** y of complex numbers whose path meets zero: from there to either end, by the series of
+    `npdec._law.powers_at_zero`. None where it does not meet zero, or these do not converge."""
+    step, other = x - r, y - s
+    along, size = r.conjugate() * step, step.real * step.real + step.imag * step.imag
+    if not 0.0 < size < math.inf or along.imag:
+        return None
+    place = -along.real / size
+    if not 0.0 <= place <= 1.0:
+        return None
+    v0 = s + place * other
+    if v0 and not v0.real >= LEAST:
+        return None
+    first = second = 0j
+    for end, way, moved in ((x, 1.0 - place, (1.0 - place) * other), (r, place, -place * other)):
+        if way:
+            means = _series(end, v0, moved)
+            if means is None:
+                return None
+            first, second = first + way * means[0], second + way * means[1]
+    return first, second
+
+
+def _series(end: complex, v0: complex, moved: complex) -> tuple[complex, complex] | None:
+    log = complex(math.log(abs(end)), math.atan2(end.imag, end.real))
+    if not abs(moved) * (abs(log) + 1.0) <= _FAR:
+        return None
+    powers = [1 + 0j]
+    of_base, of_exponent, factor, before = 0j, 0j, 1 + 0j, 0j
+    for k in range(_TERMS):
+        # The integrals of t^(a - 1) times powers of log b t, each by that of one less.
+        inverse, powers = 1 / (v0 + (k + 1)), [*powers, powers[-1] * log]
+        last = part = inverse
+        for n in range(1, k + 2):
+            last, part = part, (powers[n] - n * part) * inverse
+        first = moved * last + (v0 * before if k else complex(bool(v0)))
+        term, terms = factor * part, factor * first
+        of_base, of_exponent = of_base + terms, of_exponent + term
+        if abs(term) <= _EPS / 4 * abs(of_exponent) and abs(terms) <= _EPS / 4 * abs(of_base):
+            scale = cmath.exp(v0 * log)
+            return of_base * scale / end, of_exponent * scale
+        factor, before = factor * moved / (k + 1), part
+    return None

@@ -11,6 +11,23 @@ typedef struct {
     int is_turned, is_number, has_number; /* the constant is the first argument; it is a number, or holds one alone */
 } Beside;
 
+/* The operation of a number without axes and a plain tensor that has some; NULL of others. */
+static PyObject *
+spread(int which, PyObject *const *args, Py_ssize_t count)
+{
+    Parts x;
+    Array at;
+    PyObject *made = NULL;
+    int is_turned = count == 2 && Py_IS_TYPE(args[1], given.type);
+    if (count != 2 || !Py_IS_TYPE(args[!is_turned], arrays.tensor) || !Py_IS_TYPE(args[is_turned], given.type)
+        || !look_at_any(args[!is_turned], &at) || at.rank == 0 || at.code != OF_FLOAT || !parts_of(args[is_turned], &x))
+        return NULL;
+    if (x.value_at.rank == 0)
+        made = few_spread(which, &x, args[!is_turned], &at, is_turned);
+    let_parts_go(&x);
+    return made;
+}
+
 /* A number that is not so large that something has to be said. */
 static int
 as_moderate(PyObject *constant, double *number)
@@ -226,7 +243,7 @@ added(const Form *form, PyObject *func, PyObject *const *args, Py_ssize_t count)
     if (are_two(args, count))
         return sum_of_two(form, func, args);
     if (!is_beside(args, count, 0, &call))
-        return NULL;
+        return form->traits & SUBTRACTS_FROM ? NULL : spread(form->traits & SUBTRACTS ? FEW_DIFFERENCE : FEW_SUM, args, count);
     /* Turned around, x - c is c - x, and so is c - x. */
     int traits = form->traits & (SUBTRACTS | SUBTRACTS_FROM);
     if (call.is_turned && traits)
@@ -251,8 +268,10 @@ scaled(const Form *form, PyObject *func, PyObject *const *args, Py_ssize_t count
     PyObject *made = are_two(args, count) ? few_product_of_two(args) : NULL;
     if (made != NULL || PyErr_Occurred())
         return made;
-    if (!is_beside(args, count, 1, &call))
-        return reversed_scaled(func, args, count, 0);
+    if (!is_beside(args, count, 1, &call)) {
+        made = spread(FEW_PRODUCT, args, count);
+        return made != NULL || PyErr_Occurred() ? made : reversed_scaled(func, args, count, 0);
+    }
     if (call.has_number || is_moderate(call.constant, &call.at)) {
         made = call.has_number ? few_scaled(&call.x, call.number, 0)
              : are_alike(&call.at, &call.x.value_at) ? few_times(&call.x, call.constant, &call.at) : NULL;
@@ -272,8 +291,10 @@ divided(const Form *form, PyObject *func, PyObject *const *args, Py_ssize_t coun
                    : count == 2 && Py_IS_TYPE(args[1], given.type) ? few_over(func, args[0], args[1]) : NULL;
     if (made != NULL || PyErr_Occurred())
         return made;
-    if (count != 2 || !Py_IS_TYPE(args[0], given.type) || !is_beside(args, count, 1, &call))
-        return reversed_scaled(func, args, count, 1);
+    if (count != 2 || !Py_IS_TYPE(args[0], given.type) || !is_beside(args, count, 1, &call)) {
+        made = spread(FEW_QUOTIENT, args, count);
+        return made != NULL || PyErr_Occurred() ? made : reversed_scaled(func, args, count, 1);
+    }
     if (call.has_number ? fabs(call.number) >= 1 / given.steep : is_no_small_divisor(&call.at)) {
         made = call.has_number ? few_scaled(&call.x, call.number, 1) : NULL;
         if (made == NULL && !PyErr_Occurred() && !call.is_number)

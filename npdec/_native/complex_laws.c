@@ -1,75 +1,12 @@
 /* The laws of a few complex numbers: what their components are multiplied with, by the same steps as
  * `npdec._law.complex_laws`, where they are explained. */
-#include "few_complex.h"
-#include <errno.h>
+#include "complex_numbers.h"
 #include <math.h>
 
 #define FEWER 64.0   /* as there */
 #define APART 1e-3
 #define KEPT 16.0
-#define WHOLE 100.0
 #define ROUNDINGS 32 /* `npdec._law.of_few` */
-#define WANTED (1e-12 / 8)
-#define ALIKE 1e-7 /* the square of which is what twice as many nodes leave */
-#define MOST_NODES 32
-
-static Py_complex
-real(double number)
-{
-    return (Py_complex){number, 0};
-}
-
-static Py_complex
-conjugate(Py_complex z)
-{
-    return (Py_complex){z.real, -z.imag};
-}
-
-static int
-is_zero(Py_complex z)
-{
-    return z.real == 0 && z.imag == 0;
-}
-
-static Py_complex
-plus(Py_complex a, Py_complex b)
-{
-    return (Py_complex){a.real + b.real, a.imag + b.imag};
-}
-
-static Py_complex
-minus(Py_complex a, Py_complex b)
-{
-    return (Py_complex){a.real - b.real, a.imag - b.imag};
-}
-
-static Py_complex
-times(Py_complex a, Py_complex b)
-{
-    return (Py_complex){a.real * b.real - a.imag * b.imag, a.real * b.imag + a.imag * b.real};
-}
-
-/* Python says what is divided by zero, and magnitudes beyond the range, by errors: here by `errno`. */
-static Py_complex
-over(Py_complex a, Py_complex b)
-{
-    int before = errno;
-    errno = 0;
-    Py_complex found = _Py_c_quot(a, b);
-    if (errno == 0)
-        errno = before;
-    return found;
-}
-
-static double
-size(Py_complex z)
-{
-    int before = errno;
-    double found = _Py_c_abs(z);
-    if (errno == 0)
-        errno = before;
-    return found;
-}
 
 static Py_complex
 middle_of(const ComplexOperand *x, Py_ssize_t i)
@@ -119,8 +56,8 @@ moves(const ComplexCall *call, Py_ssize_t i)
 }
 
 /* The slope between the ends of an element, a step apart; 0 where it has lost digits, or is steep. */
-static int
-secant(const ComplexCall *call, Py_ssize_t i, Py_complex step, Py_complex *slope)
+int
+complex_secant(const ComplexCall *call, Py_ssize_t i, Py_complex step, Py_complex *slope)
 {
     Py_complex difference = minus(call->after[i], call->before[i]);
     double after = size(call->after[i]), before = size(call->before[i]);
@@ -131,7 +68,7 @@ secant(const ComplexCall *call, Py_ssize_t i, Py_complex step, Py_complex *slope
     return 1 / (given.steep * given.steep * given.steep * given.steep) <= steep && steep <= call->limits->steepest;
 }
 
-static int
+int
 of_holomorphic(const ComplexCall *call, Py_complex (*weights)[HANDFUL])
 {
     const ComplexOperand *a = &call->of[0];
@@ -143,115 +80,7 @@ of_holomorphic(const ComplexCall *call, Py_complex (*weights)[HANDFUL])
                 return 0;
             continue;
         }
-        if (!secant(call, i, step, &weights[0][i]))
-            return 0;
-    }
-    return 1;
-}
-
-/* --- powers ------------------------------------------------------------------------------------------------------- */
-
-#define LEVELS 3
-static struct {
-    double at[MOST_NODES], weight[MOST_NODES];
-    Py_ssize_t count;
-} nodes[LEVELS]; /* each twice as many */
-
-int
-set_power_nodes(PyObject *const *levels)
-{
-    for (int which = 0; which < LEVELS; which++) {
-        Py_ssize_t count = PyTuple_GET_SIZE(levels[which]);
-        nodes[which].count = count;
-        for (Py_ssize_t i = 0; i < count; i++)
-            if (count > MOST_NODES
-                || !PyArg_ParseTuple(PyTuple_GET_ITEM(levels[which], i), "dd", &nodes[which].at[i],
-                                     &nodes[which].weight[i]))
-                return PyErr_Occurred() != NULL ? 0 : (PyErr_SetString(PyExc_ValueError, "too many nodes"), 0);
-    }
-    return 1;
-}
-
-/* The mean gradients along the path from (r, s) to (x, y). */
-static void
-means_of_power(int which, Py_complex x, Py_complex r, Py_complex y, Py_complex s, Py_complex *means)
-{
-    Py_complex step = minus(x, r), other = minus(y, s);
-    means[0] = means[1] = real(0);
-    for (Py_ssize_t i = 0; i < nodes[which].count; i++) {
-        Py_complex at = real(nodes[which].at[i]), base = plus(r, times(at, step)), exponent = plus(s, times(at, other));
-        Py_complex logarithm = {log(size(base)), atan2(base.imag, base.real)}, turned = times(exponent, logarithm);
-        double radius = exp(turned.real) * nodes[which].weight[i];
-        Py_complex whole = {radius * cos(turned.imag), radius * sin(turned.imag)};
-        means[0] = plus(means[0], over(times(exponent, whole), base));
-        means[1] = plus(means[1], times(logarithm, whole));
-    }
-}
-
-/* Whether a segment meets neither zero nor a negative number, where logarithms jump. */
-static int
-is_beside_negatives(Py_complex x, Py_complex r)
-{
-    if ((x.real > 0 && r.real > 0) || x.imag * r.imag > 0)
-        return 1;
-    double rise = x.imag - r.imag;
-    return rise != 0 && (r.real * x.imag - x.real * r.imag) / rise > 0;
-}
-
-static int
-of_any_power(const ComplexCall *call, Py_complex (*weights)[HANDFUL])
-{
-    const ComplexLimits *its = call->limits;
-    for (Py_ssize_t i = 0; i < call->count; i++) {
-        Py_complex x = call->of[0].x[i], r = call->of[0].r[i], y = call->of[1].x[i], s = call->of[1].r[i];
-        Py_complex fewer[2], means[2], change = minus(call->after[i], call->before[i]);
-        int are_both = call->of[0].carries && call->of[1].carries;
-        if (!are_both && secant(call, i, call->of[0].carries ? minus(x, r) : minus(y, s), &weights[0][i])) {
-            weights[1][i] = weights[0][i];
-            continue;
-        }
-        if (is_zero(x) || is_zero(r) || (call->of[0].carries && !is_beside_negatives(x, r)))
-            return 0;
-        int level = 1, are_enough = 0;
-        for (means_of_power(0, x, r, y, s, means); level < LEVELS && !are_enough; level++) {
-            memcpy(fewer, means, sizeof(means));
-            means_of_power(level, x, r, y, s, means);
-            are_enough = size(minus(fewer[0], means[0])) <= ALIKE * size(means[0])
-                      && size(minus(fewer[1], means[1])) <= ALIKE * size(means[1]);
-        }
-        if (!are_enough)
-            return 0;
-        for (int of = 0; of < 2; of++) {
-            if (call->of[of].carries && !(size(means[of]) <= its->steepest))
-                return 0;
-            weights[of][i] = means[of];
-        }
-        Py_complex by_a = times(means[0], minus(x, r)), by_b = times(means[1], minus(y, s));
-        double ends = size(call->after[i]) + size(call->before[i]), gross = size(by_a) + size(by_b);
-        if (!(size(minus(minus(change, by_a), by_b)) <= fmax(WANTED, 10 * its->eps) * ends + 16 * its->eps * gross)
-            || !(gross <= its->digits * ends))
-            return 0;
-    }
-    return 1;
-}
-
-static int
-of_power(const ComplexCall *call, Py_complex (*weights)[HANDFUL])
-{
-    const ComplexOperand *a = &call->of[0], *b = &call->of[1];
-    Py_complex n = b->x[0];
-    int is_whole = !b->carries && n.imag == 0 && fabs(n.real) < WHOLE && floor(n.real) == n.real;
-    for (Py_ssize_t i = 0; i < call->count && is_whole; i++)
-        is_whole = b->x[i].real == n.real && b->x[i].imag == 0;
-    if (!is_whole)
-        return of_any_power(call, weights);
-    if (n.real != 2 && n.real != 3 && n.real != 4)
-        return of_holomorphic(call, weights);
-    for (Py_ssize_t i = 0; i < call->count; i++) {
-        Py_complex x = a->x[i], r = a->r[i], both = plus(x, r);
-        weights[0][i] = n.real == 2 ? both : n.real == 3 ? plus(times(x, both), times(r, r))
-                      : times(both, plus(times(x, x), times(r, r)));
-        if (!(size(weights[0][i]) <= call->limits->steepest))
+        if (!complex_secant(call, i, step, &weights[0][i]))
             return 0;
     }
     return 1;

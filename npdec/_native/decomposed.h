@@ -129,6 +129,9 @@ int few_places(PyObject **labels, PyObject *others, Py_ssize_t most, Py_ssize_t 
 /* The numbers of a constant beside each element; 0 where it is none of the dtype and shape, or without axes. */
 int few_constant(PyObject *constant, const Parts *x, double *to, Py_ssize_t size);
 
+/* few_spread.c: the operation of a number and a constant with axes, in the other order if it is turned. */
+PyObject *few_spread(int which, const Parts *x, PyObject *tensor, const Array *at, int is_turned);
+
 /* few_complex.c: what a function with this row gives of complex numbers that carry something, or NULL */
 PyObject *few_complex_call(PyObject *row, PyObject *func, PyObject *const *args, Py_ssize_t count);
 

@@ -2,6 +2,8 @@
  * torch. */
 #include "decomposed.h"
 #include "lazy.h"
+#include <float.h>
+#include <math.h>
 
 #define FAR (1 << 20) /* integers: `npdec._law.discrete_of_few` */
 
@@ -159,6 +161,68 @@ number_of_parts(PyObject *module, PyObject *const *args, Py_ssize_t count)
     Py_XDECREF(value);
     Py_XDECREF(residual);
     Py_XDECREF(components);
+    return or_none(made == NULL ? left_to_python() : made);
+}
+
+static double
+real_at(const Array *at, Py_ssize_t i)
+{
+    Py_ssize_t place = 0;
+    for (int axis = at->rank; axis-- > 0; i /= at->shape[axis])
+        place += i % at->shape[axis] * at->strides[axis];
+    return at->code == OF_BOOL ? ((unsigned char *)at->elements)[place] != 0
+         : at->code == OF_INTEGER ? (double)((int64_t *)at->elements)[place]
+         : at->bits == 64 ? ((double *)at->elements)[place] : ((float *)at->elements)[place];
+}
+
+/* A part in a floating or complex dtype; NULL, without an error, where a number is far, or leaves the range. */
+static PyObject *
+in_kind(const Array *from, int kind)
+{
+    char *memory;
+    Py_ssize_t count = elements_in(from), i = 0;
+    PyObject *tensor = tensor_by_rows(kind, from, count, &memory);
+    int is_complex = kind == COMPLEX128 || kind == COMPLEX64, is_double = kind == COMPLEX128 || kind == FLOAT64;
+    for (; tensor != NULL && i < count; i++) {
+        double number = real_at(from, i);
+        Py_ssize_t to = is_complex ? 2 * i : i;
+        if ((from->code == OF_INTEGER && !(fabs(number) <= FAR)) || (!is_double && fabs(number) > FLT_MAX))
+            break;
+        if (is_double)
+            ((double *)memory)[to] = number;
+        else
+            ((float *)memory)[to] = (float)number;
+        if (is_complex && is_double)
+            ((double *)memory)[to + 1] = 0;
+        else if (is_complex)
+            ((float *)memory)[to + 1] = 0;
+    }
+    if (i < count)
+        Py_CLEAR(tensor);
+    return tensor;
+}
+
+/* numbers_as(tensor, dtype): few decomposed booleans, integers near zero or real numbers as numbers of a floating or
+ * complex dtype; or None. */
+PyObject *
+numbers_as(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    Parts x;
+    PyObject *ends[3] = {NULL, NULL, NULL}, *made = NULL;
+    int kind = count == 2 ? kind_of_dtype(args[1]) : -1;
+    if ((kind != FLOAT64 && kind != FLOAT32 && kind != COMPLEX128 && kind != COMPLEX64) || is_traced() || is_observed()
+        || !is_usual_rule() || !parts_of_any(args[0], &x, OR_INTEGERS))
+        return or_none(left_to_python());
+    const Array *parts[3] = {&x.value_at, &x.residual_at, &x.components_at};
+    int are_read = elements_in(&x.components_at) <= FEW_COMPONENTS && are_plain_numbers(&x) && is_free_to_make();
+    for (int i = 0; i < 3 && are_read; i++)
+        are_read = is_on_host(parts[i]) && (ends[i] = in_kind(parts[i], kind)) != NULL;
+    if (are_read)
+        made = assembled(ends[0], ends[1], ends[2], &x);
+    else
+        for (int i = 0; i < 3; i++)
+            Py_XDECREF(ends[i]);
+    let_parts_go(&x);
     return or_none(made == NULL ? left_to_python() : made);
 }
 

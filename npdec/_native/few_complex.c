@@ -1,6 +1,7 @@
 /* Calls of functions of torch with a few complex numbers that carry something: values and residuals are what torch makes
  * of them, contributions are found in memory. `npdec._law.complex_of_few` does the same in Python, for the same cases. */
 #include "few_complex.h"
+#include "few_numbers.h"
 #include "lazy.h"
 #include <math.h>
 
@@ -352,6 +353,30 @@ complex_of_few(PyObject *module, PyObject *const *args, Py_ssize_t count)
     PyObject *found = law < 0 ? NULL : answered(law, args[1], ((PyTupleObject *)args[2])->ob_item,
                                                 PyTuple_GET_SIZE(args[2]));
     return or_none(found == NULL ? left_to_python() : found);
+}
+
+/* complex_chosen(condition, a, b): one of two complex numbers, or None. */
+PyObject *
+complex_chosen(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    Number condition;
+    ComplexCall call = {.operands = 2};
+    PyObject *made = NULL;
+    int held = 0, is_known = count == 3 && !is_traced() && !is_observed() && is_usual_rule() && is_off(asked.is_inference)
+                             && !is_profiled() && !is_followed() && is_condition(args[0], &condition);
+    if (!is_known)
+        return or_none(left_to_python());
+    while (held < 2 && is_known)
+        is_known = taken(args[1 + held], &call.of[held]), held++;
+    for (int i = 0; i < 2 && is_known; i++)
+        is_known = call.of[i].is_number || call.of[i].at.rank == 0;
+    int some = is_known && are_alike_in_dtype(&call);
+    if (is_known && (some || condition.carries) && !(call.of[0].is_number && call.of[1].is_number)
+        && (!condition.carries || (condition.parts.components_at.bits == 64) == (call.limits == &known.twice)))
+        made = complex_choice(&condition, call.of, call.limits == &known.twice);
+    let_operands_go(&call, held);
+    let_numbers_go(&condition, 1);
+    return or_none(made == NULL ? left_to_python() : made);
 }
 
 /* attach_complex(laws, in the order of their numbers; slot `few_complex` of rows; and of single and of double precision

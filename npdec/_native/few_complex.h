@@ -45,6 +45,15 @@ PyObject *ordered_end(int law, const ComplexCall *call, int is_double, int is_re
 int orders_first(int law, Py_complex a, Py_complex b);
 int order_weights(int law, const ComplexCall *call, Py_complex (*weights)[HANDFUL]);
 
+/* One of two numbers by a condition (complex_choices.c); NULL, without an error, where Python is to say. */
+struct number;
+PyObject *complex_choice(const struct number *condition, ComplexOperand *of, int is_double);
+
+/* Of one, and of powers (complex_powers.c): as complex_weights. The slope between the ends of an element, a step apart; 0
+ * where it has lost digits, or is steep. */
+int of_holomorphic(const ComplexCall *call, Py_complex (*weights)[HANDFUL]);
+int of_power(const ComplexCall *call, Py_complex (*weights)[HANDFUL]);
+int complex_secant(const ComplexCall *call, Py_ssize_t i, Py_complex step, Py_complex *slope);
 int set_power_nodes(PyObject *const *levels);         /* three tuples of nodes and weights; 0 with an error */
 
 #endif

@@ -64,6 +64,13 @@ is_carrying(PyObject *tensor, int is_condition, Number *number)
 }
 
 int
+is_condition(PyObject *tensor, Number *number)
+{
+    number->carries = 0;
+    return Py_IS_TYPE(tensor, given.type) ? is_carrying(tensor, 1, number) : is_constant_number(tensor, 1, number);
+}
+
+int
 bits_of(const Number *numbers, Py_ssize_t count)
 {
     int bits = 0;

@@ -6,7 +6,7 @@
 
 /* A number at the value and at the residual; of a constant there are no parts. A constant of Python's is not of the
  * dtype yet. */
-typedef struct {
+typedef struct number {
     double x, r;
     Parts parts;
     int carries;
@@ -16,6 +16,7 @@ typedef struct {
 /* The numbers of a call, one of which carries something, if nobody looks on; then they are held. `conditions`: so many
  * of the first are booleans. 0, without an error, where that is Python's. */
 int are_numbers(PyObject *const *args, Py_ssize_t count, int conditions, Number *numbers);
+int is_condition(PyObject *tensor, Number *number);    /* of one; then it is held, if it carries something */
 void let_numbers_go(Number *numbers, Py_ssize_t count);
 int bits_of(const Number *numbers, Py_ssize_t count); /* of the dtype of those that are no conditions; 0 without */
 double to_bits(int bits, double number);

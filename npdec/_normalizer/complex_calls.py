@@ -5,6 +5,7 @@ each step."""
 from __future__ import annotations
 
 import functools
+import math
 from typing import Any
 
 import torch
@@ -16,10 +17,11 @@ from npdec._decomposed.registry import rows
 from npdec._decomposed.settings import current as settings
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._impl import dtypes_impl
-from npdec._law.complex_laws import REAL_OF, Law, each, power
-from npdec._law.complex_of_few import are_few, in_memory, of_few
+from npdec._law.complex_laws import REAL_OF, Law, compared, each, power
+from npdec._law.complex_of_few import answer, are_few, in_memory, of_few
 from npdec._law.complex_order_of_few import ORDER
 from npdec._law.ordinary import built, is_observed
+from npdec._native import calls
 from npdec._normalizer.discrete_calls import CARRIED, as_number
 
 __all__ = ["BESIDE", "COMPLEX", "TAKEN", "is_given", "of_complex"]
@@ -33,7 +35,9 @@ TAKEN = COMPLEX | _FLOATS | CARRIED | _HOSTS | _PLAIN
 _CARRIERS = _FLOATS | CARRIED
 BESIDE = COMPLEX | {complex, *(cls for cls in CONCRETE if cls._torch_dtype in REAL_OF)}
 _HOLDING = COMPLEX | _FLOATS
+_CONDITION = wrap.CARRIERS[torch.bool]
 _Tensor = torch.Tensor
+_WHOLE = 100  # exponents below which a power is a product
 
 
 def is_given(inputs: tuple[Any, ...]) -> bool:
@@ -59,6 +63,8 @@ def of_complex(function: UfuncBase, inputs: tuple[Any, ...]) -> Any:
     law, is_turned = ORDER.get(function.__name__, (None, False))  # of which torch has no function
     if law is None and row is not None:
         law = row.few_complex
+    if law is None and function._loops == "logical":
+        return _of_truths(function, inputs)
     if law is None and len(inputs) == 1 and function._tag == "Linear":
         law = each
     if law is None:
@@ -75,6 +81,8 @@ def of_complex(function: UfuncBase, inputs: tuple[Any, ...]) -> Any:
     if law is not power and len(tensors) > 1 and tensors[0].dtype is not tensors[1].dtype:
         tensors = [_in_complex(tensor, dtype) for tensor in tensors]
     call: Any = function._bare if dtype in function._direct else function.__kernel__
+    if law is power and not any(tensor.ndim for tensor in tensors):
+        call = functools.partial(_power, call)
     if is_turned:  # greater is less in the other order
         tensors.reverse()
         call = functools.partial(_turned, call)
@@ -90,11 +98,55 @@ def of_complex(function: UfuncBase, inputs: tuple[Any, ...]) -> Any:
     return None if made is None else wrap.wrap(made)
 
 
+def _of_truths(function: UfuncBase, inputs: tuple[Any, ...]) -> Any:
+    """Logic of scalars, by whether each is not zero; None of others, and where that is not known at once."""
+    if function._torch is not None and any(type(x) in COMPLEX for x in inputs):
+        given = [_in_logic(x) for x in inputs]
+        if not any(x is None for x in given):
+            return wrap.wrap(function._torch(*given))
+    truths = [_truth(x) for x in inputs]
+    return None if any(truth is None for truth in truths) else function(*truths)
+
+
+def _in_logic(x: Any) -> Any:
+    """A complex scalar, a condition, or a constant as torch takes them in logic; None of others."""
+    kind = type(x)
+    if kind in COMPLEX or kind is _CONDITION:
+        return x._t
+    if kind in _PLAIN or kind in _HOSTS:
+        return dtypes_impl.scalar_tensor(bool(x if kind in _PLAIN else x._n), torch.bool)
+    return None
+
+
+def _truth(x: Any) -> Any:
+    kind = type(x)
+    if kind in _PLAIN or kind in _HOSTS:
+        return wrap.BOOLS[bool(x if kind in _PLAIN else x._n)]
+    if kind in CARRIED or kind in _FLOATS:  # of which logic takes whether they are zero
+        return x
+    here = settings.get()
+    if kind not in COMPLEX or here.rule != "affine" or here.frozen_conditions or is_observed():
+        return None
+    found = answer(compared, torch.ne, (x._t, 0.0))
+    return None if found is NotImplemented else wrap.wrap(found)
+
+
 def _in_complex(x: Any, dtype: torch.dtype) -> Any:
     """An operand of real numbers as complex ones."""
     if x.dtype is dtype or type(x) is _Tensor:
         return x if x.dtype is dtype else x.to(dtype)
     return built(x.value.to(dtype), x.residual.to(dtype), x.components.to(dtype), x.labels)
+
+
+def _power(call: Any, a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    """A power of numbers as the kernel has it: torch has it but for bases of zero and small whole exponents."""
+    base, exponent = a.item(), b.item()
+    if not base and exponent:
+        part = 0.0 if exponent.real > 0 else math.nan
+        return torch.scalar_tensor(complex(part, part), dtype=a.dtype, device="cpu")
+    whole = not exponent.imag and -_WHOLE < exponent.real < _WHOLE and float(exponent.real).is_integer()
+    made: torch.Tensor = call(a, b) if whole else torch.pow(a, b)
+    return made
 
 
 def _turned(call: Any, a: Any, b: Any) -> Any:
@@ -116,6 +168,8 @@ def _operand(x: Any, dtype: torch.dtype) -> Any:
     kind = type(x)
     if kind in _PLAIN or kind in _HOSTS:
         return dtypes_impl.scalar_tensor(x if kind in _PLAIN else x._n, dtype)
+    if kind in _CARRIERS and calls is not None and (made := calls.numbers_as(x._t, dtype)) is not None:
+        return made
     if kind in CARRIED:
         tensor = as_number(x._t, REAL_OF[dtype])
     elif kind in _HOLDING or kind is wrap.ARRAY:

@@ -31,6 +31,7 @@ from npdec._law.discrete_of_few import FAR, are_same, number_in_discrete
 from npdec._law.of_few import multiplier
 from npdec._law.ordinary import Number, built, condition_in, is_observed, number_in, number_of
 from npdec._law.pairs_of_numbers import Operand, compared, numbers_of, total
+from npdec._native import calls
 from npdec._normalizer import discrete_arrays
 from npdec._torch.tracing import name_of
 
@@ -51,6 +52,7 @@ TAKEN = CARRIED | _FLOATS | _HOSTS | _PLAIN  # the operands of which two are fou
 # Those beside which a floating scalar that carries something is found here: others the law takes as they are.
 MIXED = CARRIED | _FLOATS | _HOSTS | {bool}
 Ends = Sequence[Any]
+_DIVIDING = frozenset({"divide", "floor_divide", "remainder", "fmod", "divmod"})
 _LAWS = frozenset({"Pointwise", "Stepwise", "Linear"})
 _ALONE = frozenset({"rint", "invert", "logical_not"})  # whose kernels leave the law to torch's functions
 
@@ -78,6 +80,9 @@ def is_mixed(inputs: tuple[Any, ...]) -> bool:
 def as_number(x: Any, dtype: torch.dtype) -> Any:
     """A decomposed boolean or integer without axes as a number of a floating dtype; None where it is none of a few
     components, or somebody looks on."""
+    made = None if calls is None else calls.numbers_as(x, dtype)
+    if made is not None:
+        return made
     found = None if is_observed() or settings.get().frozen_conditions else number_in_discrete(x)
     return None if found is None else number_of(*found, x.labels, dtype)
 
@@ -238,12 +243,14 @@ def _of_two(function: UfuncBase, inputs: tuple[Any, ...]) -> Any:
     if function.nout > 1:
         if type(form) is not tuple:
             return None
+        if _divides_by_zero(function, operands[1]):
+            return None
         made = [
             _passed(its, function, (known, i), operands, (after[i], before[i]), dtype, wide)
             for i, its in enumerate(form)
         ]
         return None if any(part is None for part in made) else tuple(made)
-    if type(after) not in _RESULTS or type(before) is not type(after):
+    if type(after) not in _RESULTS or type(before) is not type(after) or _divides_by_zero(function, operands[1]):
         return None
     one = None if form is None else _passed(form, function, known, operands, (after, before), dtype, wide)
     if one is not None or floating:
@@ -258,6 +265,11 @@ def _of_two(function: UfuncBase, inputs: tuple[Any, ...]) -> Any:
     if given is None or not _is_same(after, given[0]) or not _is_same(before, given[1]):
         return None
     return _made(after, before, given[2], found.labels, wide)
+
+
+def _divides_by_zero(function: UfuncBase, divisor: Operand) -> bool:
+    """Whether a ufunc divides by zero at an end, of which the general way speaks."""
+    return function.__name__ in _DIVIDING and not (divisor.x and divisor.r)
 
 
 def _dtype_beside(function: UfuncBase, inputs: tuple[Any, ...]) -> torch.dtype | None:

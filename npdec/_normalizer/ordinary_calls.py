@@ -103,7 +103,10 @@ def computed(function: UfuncBase, inputs: tuple[Any, ...]) -> Any:
     if fp_state.watching:
         return NoValue
     made = _of_one_dtype(function, inputs)
-    if made is None and (discrete_calls.is_given(inputs) or discrete_calls.is_mixed(inputs)):
+    mixed = made is None and discrete_calls.is_mixed(inputs)
+    if mixed and function._loops != "logical":
+        made = _of_carried(function, inputs)
+    if made is None and (mixed or discrete_calls.is_given(inputs)):
         made = None if tracing() else discrete_calls.of_discrete(function, inputs)
     if made is None and len(inputs) <= 2 and complex_calls.is_given(inputs) and not tracing():
         made = complex_calls.of_complex(function, inputs)
@@ -160,9 +163,11 @@ def _of_carried(function: UfuncBase, inputs: tuple[Any, ...]) -> Any:
     operands: list[Any] = []
     for x in inputs:
         if type(x) is wrap.ARRAY:
-            if x._d is not dtype or type(x._t) is not _Tensor or not x._t.is_cpu or not x._t.dim():
+            tensor = x._t
+            known = type(tensor) is _Tensor or (type(tensor) is DecomposedTensor and not tensor.discrete)
+            if x._d is not dtype or not known or not tensor.is_cpu or not tensor.dim():
                 return None
-            operands.append(x._t)
+            operands.append(tensor)
         elif type(x) in discrete_calls.CARRIED:
             operands.append(discrete_calls.as_number(x._t, dtype))
         elif type(x) not in _CARRIED:

@@ -32,11 +32,13 @@ from npdec._law.close_of_few import CLOSE
 from npdec._law.complex_laws import LAWS, NODES, REAL_OF
 from npdec._law.complex_order_of_few import ORDERS
 from npdec._law.create_graph import graph_wanted
+from npdec._law.means_of_few import LIMITS
 from npdec._law.of_few import LONGEST, RANGE
 from npdec._law.ordinary import is_moderate, is_observed, is_ordinary, of_the_value, pointwise, rows_of
 from npdec._law.ordinary_arithmetic import EVEN
 from npdec._law.ordinary_linear import element, of_equal_rows
 from npdec._law.overrides_scope import current as watched
+from npdec._law.quadrature_nodes import gauss_legendre
 from npdec._law.secant import KEPT
 from npdec._law.secant_at_once import least_in_doubles
 from npdec._native import calls
@@ -137,6 +139,8 @@ def _attach() -> None:
     steepest = {dtype: (STEEPEST.get(dtype, STEEP), half_of_digits(REAL_OF[dtype])) for dtype in sizes}
     limits = [(info.eps, info.tiny, *steepest[dtype]) for dtype, info in sizes.items()]
     calls.attach_complex((*LAWS, *ORDERS), vars(Row)["few_complex"], *limits, *NODES)
+    means = [LIMITS[dtype] for dtype in (torch.float32, torch.float64)]
+    calls.attach_means(KEPT, *means, *map(gauss_legendre, (10, 12, 16)))
     calls.attach_slopes(ordinary_reverse.finished, least_in_doubles, partial(torch.empty, dtype=torch.float64))
     own = ordinary_reverse.on_graph_of, link_lazily, torch.empty_like, with_vjp
     calls.attach_reverse(pointwise, *own, derived_twice, settings.current, settings.USUAL)

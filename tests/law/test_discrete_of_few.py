@@ -3,6 +3,7 @@ is what the general way gives, which is gone where somebody looks on (np.check_c
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import math
 import warnings
@@ -196,3 +197,19 @@ def test_of_an_infinite_end_it_is_said_as_of_an_array(function: Any, value: int,
         assert torch.equal(getattr(one, part).nan_to_num(7), getattr(many, part).nan_to_num(7))
     assert torch.equal(one.components[0].nan_to_num(7), many.components[0].nan_to_num(7))
     assert one.components[1].nan_to_num(7) == (7 if one.components[0].isnan() else 0)
+
+
+@pytest.mark.parametrize("name", ["divide", "floor_divide", "remainder", "fmod", "divmod"])
+def test_division_by_zero_is_spoken_of_once(name):
+    """Of what is not finite the general way speaks, and nothing before it."""
+    x = np.decompose(np.asarray([1.5, -0.4]), baseline=0.1)
+    conditions = x > 0.5
+    numbers = [conditions[0], conditions[1], conditions[0].astype(int), x[0]]
+    for a, b in itertools.product(numbers, numbers[:3]):
+        said = []
+        for looking in (contextlib.nullcontext(), np.check_completeness()):
+            with warnings.catch_warnings(record=True) as met, looking:
+                warnings.simplefilter("always")
+                getattr(np, name)(a, b)
+            said.append(sorted(str(warning.message) for warning in met))
+        assert said[0] == said[1]

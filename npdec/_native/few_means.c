@@ -1,0 +1,106 @@
+/* Smooth functions of two decomposed numbers, or of one beside a constant: the function itself of the value and of the
+ * residual, and the mean gradients between them (means.c). `npdec._law.ordinary_pairs` has the same in Python. */
+#include "few_numbers.h"
+#include "means.h"
+#include <math.h>
+
+static struct {
+    double wanted, rounding, digits; /* `npdec._law.means_of_few`, of single and double precision */
+} limits[2];
+static double kept;
+
+/* One end of the function, in the dtype; 0 where it is none of that dtype on the host. */
+static int
+end_of(PyObject *func, PyObject *const *args, const Number *numbers, int is_residual, int bits, double *end)
+{
+    PyObject *ends[3] = {NULL};
+    Array at;
+    for (int i = 0; i < 2; i++)
+        ends[i + 1] = !numbers[i].carries ? args[i] : is_residual ? numbers[i].parts.residual : numbers[i].parts.value;
+    PyObject *made = PyObject_Vectorcall(func, ends + 1, 2 | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
+    int is_made = made != NULL && Py_IS_TYPE(made, arrays.tensor) && look_at_any(made, &at) && at.rank == 0
+               && at.code == OF_FLOAT && at.bits == bits && is_on_host(&at) && is_readable(made);
+    if (is_made)
+        *end = bits == 64 ? *(double *)at.elements : *(float *)at.elements;
+    Py_XDECREF(made);
+    return is_made && isfinite(*end);
+}
+
+/* Whether means are complete, and nothing has to be said of them. */
+static int
+are_complete(int bits, const Number *x, const Number *y, double fx, double fr, const double *means)
+{
+    double by_x = means[0] * (x->x - x->r), by_y = means[1] * (y->x - y->r), gross = fabs(by_x) + fabs(by_y);
+    double a = fabs(fx), b = fabs(fr);
+    int which = bits == 64;
+    return fabs(fx - fr - by_x - by_y) <= fmax(limits[which].wanted * fmax(a, b), limits[which].rounding * gross)
+        && fabs(means[0]) <= given.steep && fabs(means[1]) <= given.steep && gross <= limits[which].digits * (a + b);
+}
+
+/* The slope of a function of one beside a constant: the secant, where it has its digits. */
+static int
+is_secant(int which, int bits, const Number *x, double constant, int is_turned, double fx, double fr, double *slope)
+{
+    const Range *range = few_range(bits);
+    double step = x->x - x->r, change = fx - fr;
+    int is_whole = which == MEAN_POWER && !is_turned && (constant == 2 || constant == 3 || constant == 4);
+    if (is_whole || (which == MEAN_POWER && is_turned && constant == 0) || which == MEAN_NEXT)
+        return 0;
+    if (step == 0 || !(range->tiny + fx * fr <= kept * change * change))
+        return 0;
+    *slope = change / step;
+    return range->least <= fabs(*slope) && fabs(*slope) <= range->most;
+}
+
+static int
+moves(const Number *x)
+{
+    for (Py_ssize_t i = 0; i < x->parts.components_at.shape[0]; i++)
+        if (few_element_of(&x->parts.components_at, i) != 0)
+            return 1;
+    return 0;
+}
+
+/* smooth_numbers(which, function, a, b), of decomposed numbers, one of which may be a constant: what the function gives,
+ * or None. */
+PyObject *
+smooth_numbers(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    Number numbers[2];
+    double fx, fr, weights[2] = {0, 0};
+    PyObject *made = NULL;
+    if (count != 4 || !PyLong_CheckExact(args[0]) || kept == 0 || !is_usual_rule()
+        || !are_numbers(args + 2, 2, 0, numbers))
+        return or_none(left_to_python());
+    int which = (int)PyLong_AsLong(args[0]), bits = bits_of(numbers, 2);
+    const Number *x = &numbers[0], *y = &numbers[1];
+    int are_both = x->carries && y->carries, is_known = 0;
+    if (bits != 0 && end_of(args[1], args + 2, numbers, 0, bits, &fx) && end_of(args[1], args + 2, numbers, 1, bits, &fr)) {
+        if (!are_both) {
+            const Number *one = x->carries ? x : y, *constant = x->carries ? y : x;
+            is_known = is_secant(which, bits, one, constant->x, y->carries, fx, fr, &weights[y->carries]);
+        }
+        else if (which == MEAN_POWER && y->x == y->r && !moves(y)) /* which may be of a negative base */
+            is_known = is_secant(which, bits, x, y->x, 0, fx, fr, &weights[0]);
+        else
+            is_known = means_of(which, x->x, y->x, x->r, y->r, fx, fr, weights)
+                    && are_complete(bits, x, y, fx, fr, weights);
+    }
+    if (is_known)
+        made = number_by_weights(fx, fr, numbers, 2, weights, ADD_ALL, bits);
+    let_numbers_go(numbers, 2);
+    return or_none(made == NULL ? left_to_python() : made);
+}
+
+/* attach_means(kept, limits of single and of double precision, 10, 12 and 16 nodes with their weights) */
+PyObject *
+attach_means(PyObject *module, PyObject *args)
+{
+    PyObject *levels[3];
+    if (!PyArg_ParseTuple(args, "d(ddd)(ddd)O!O!O!:attach_means", &kept, &limits[0].wanted, &limits[0].rounding,
+                          &limits[0].digits, &limits[1].wanted, &limits[1].rounding, &limits[1].digits, &PyTuple_Type,
+                          &levels[0], &PyTuple_Type, &levels[1], &PyTuple_Type, &levels[2])
+        || !set_mean_nodes(levels))
+        return NULL;
+    Py_RETURN_NONE;
+}
