@@ -49,7 +49,7 @@ def again_and_again(tensor: torch.Tensor, ndim: int) -> torch.Tensor:
             return known
     row = narrowed(tensor, ndim)
     equal = next((axis for axis in range(ndim) if row.shape[axis] > 1), ndim)
-    return row.expand(*(1,) * equal, *tensor.shape[equal:]).contiguous()
+    return row.expand((*(1,) * equal, *tensor.shape[equal:])).contiguous()
 
 
 def once(tensor: torch.Tensor, function: Callable[[torch.Tensor], torch.Tensor]) -> torch.Tensor:

@@ -40,9 +40,9 @@ static PyObject *
 numbers_of(const Reversed *x, PyObject *row, Py_ssize_t length, double eps, PyObject *deepest)
 {
     char *memory;
-    int64_t size = elements_in(&x->value_at) / length * NUMBERS;
-    const Array like = {.rank = 1, .shape = &size};
-    PyObject *numbers = tensor_by_rows(FLOAT64, &like, size, &memory), *is_all = NULL;
+    int64_t shape[2] = {elements_in(&x->value_at) / length, NUMBERS};
+    const Array like = {.rank = 2, .shape = shape};
+    PyObject *numbers = tensor_by_rows(FLOAT64, &like, shape[0] * NUMBERS, &memory), *is_all = NULL;
     PyObject *items[8] = {x->value, row, numbers, NULL, NULL, Py_True, deepest, NULL};
     items[3] = PyLong_FromSsize_t(length);
     items[4] = PyFloat_FromDouble((double)length * eps);

@@ -116,3 +116,11 @@ def test_places_of_another_baseline_are_said() -> None:
     np.attribute(lambda u: u.max(1).values.sum(), x)
     with pytest.warns(np.exceptions.DecompositionWarning, match="frozen"):
         np.attribute(lambda u: (u.sum(0)[u.max(1).indices]).sum(), x)
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize("loss", [F.binary_cross_entropy, F.mse_loss, F.soft_margin_loss, F.huber_loss])
+def test_a_loss_of_one_number(loss: Callable[..., Any]) -> None:
+    """A number without axes has no rows."""
+    target = torch.tensor(1.0, dtype=torch.float64)
+    looked_at(lambda x: loss(torch.sigmoid(x), target), torch.tensor(0.7, dtype=torch.float64), 0.0)
