@@ -95,7 +95,12 @@ def jumps_of_numbers(shares: Any, func: Function, a: Any, b: Any) -> Any:
     if calls is None or chunk.get() is not None:
         return None
     which = _JUMPS.get((shares, func))
-    return None if which is None else calls.jumps_of_numbers(which, a, b)
+    if which is None:
+        return None
+    made = calls.jumps_of_numbers(which, a, b)
+    if made is None and type(a) is type(b) is DecomposedTensor:
+        return calls.jumps_of_arrays(which, a, b)
+    return made
 
 
 def stepped_beside(value: Any, residual: Any, x: Any) -> Any:

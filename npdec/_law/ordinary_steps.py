@@ -58,7 +58,7 @@ def stepwise(
         return NotImplemented
     if len(args) == 2 and not options:
         are_two = type(args[0]) is type(args[1]) is DecomposedTensor
-        made = None if are_two and args[0].value.ndim else jumps_of_numbers(shares, func, *args)
+        made = jumps_of_numbers(shares, func, *args)
         if made is not None:
             return made
         if are_two:

@@ -1,11 +1,9 @@
 /* Functions with jumps of two numbers, of which one may be a constant: rounded quotients, their rests, and signs. What
  * each has of the change is as `npdec._law.quotients_of_few` says. */
-#include "few_numbers.h"
+#include "few_jumps.h"
 #include <float.h>
 #include <math.h>
 
-/* As `npdec._law.ordinary_steps` counts them. */
-enum { QUOTIENT, REST, FMOD, SIGN, STEP, BOTH };
 #define CLEAR 1.5    /* times as much, or as little, whatever single precision makes of it */
 #define LEAST 0x1p-20 /* of what two make of a quotient, what it has to change by that their shares are known */
 #define TIMES 0x1p20 /* that a divisor goes into a number: then the quotient has all its digits */
@@ -65,12 +63,8 @@ in_dtype(int which, int bits, double a, double b, double *found)
     return isfinite(a) && isfinite(b) && isfinite(*found);
 }
 
-typedef struct {
-    double a, b, r, s, fx, fr; /* two numbers, what they were, and the function of both */
-} Ends;
-
 static void
-in_both_orders(int which, const Ends *ends, double *by)
+in_both_orders(int which, const Jump *ends, double *by)
 {
     double only_a = computed(which, ends->a, ends->s), only_b = computed(which, ends->r, ends->b);
     by[0] = ((only_a - ends->fr) + (ends->fx - only_b)) / 2;
@@ -79,7 +73,7 @@ in_both_orders(int which, const Ends *ends, double *by)
 
 /* What each has of the change of a rounded quotient, or of its rest; 0 where a general way knows more. */
 static int
-by_quotients(int which, int bits, const Ends *its, double *by)
+by_quotients(int which, int bits, const Jump *its, double *by)
 {
     double a = its->a, b = its->b, r = its->r, s = its->s, digits = bits == 64 ? 0x1p26 : 2896.309375740099;
     double by_a = (a - r) * (1 / b + 1 / s) / 2, by_b = (s - b) / (b * s) * (a + r) / 2;
@@ -111,7 +105,7 @@ by_quotients(int which, int bits, const Ends *its, double *by)
 
 /* What each has of the change, where nothing has to be said of it. */
 static int
-shares_of(int which, int bits, const Ends *its, double *by)
+shares_of(int which, int bits, const Jump *its, double *by)
 {
     if (which == SIGN || which == STEP)
         in_both_orders(which, its, by);
@@ -119,6 +113,18 @@ shares_of(int which, int bits, const Ends *its, double *by)
         return 0;
     double limit = bits == 64 ? given.steep : fmin(given.steep, 2896.309375740099 * (fabs(its->fx) + fabs(its->fr)));
     return fabs(by[0]) + fabs(by[1]) <= limit;
+}
+
+int
+jump_between(int which, int bits, int carries_a, int carries_b, Jump *its, double *by)
+{
+    if (!in_dtype(which, bits, its->a, its->b, &its->fx) || !in_dtype(which, bits, its->r, its->s, &its->fr))
+        return 0;
+    by[0] = by[1] = 0;
+    if (carries_a && carries_b)
+        return shares_of(which, bits, its, by);
+    by[!carries_a] = its->fx - its->fr;
+    return 1;
 }
 
 static double
@@ -131,13 +137,9 @@ static PyObject *
 of_numbers(int which, const Number *numbers, int bits)
 {
     const Number *x = &numbers[0], *y = &numbers[1];
-    Ends its = {x->x, y->x, x->r, y->r, 0, 0};
-    double by[2] = {0, 0}, weights[2] = {0, 0};
-    if (!in_dtype(which, bits, its.a, its.b, &its.fx) || !in_dtype(which, bits, its.r, its.s, &its.fr))
-        return NULL;
-    if (!x->carries || !y->carries)
-        by[!x->carries] = its.fx - its.fr;
-    else if (!shares_of(which, bits, &its, by))
+    Jump its = {x->x, y->x, x->r, y->r, 0, 0};
+    double by[2], weights[2] = {0, 0};
+    if (!jump_between(which, bits, x->carries, y->carries, &its, by))
         return NULL;
     for (int i = 0; i < 2; i++)
         if (numbers[i].carries && !jump_of(&numbers[i], by[i], size_of_ends(&numbers[i]), bits, &weights[i]))

@@ -202,6 +202,8 @@ static PyMethodDef methods[] = {
      "stepped_beside(value, residual, number), of a decomposed number beside constants: what it has of jumps, or None."},
     {"jumps_of_numbers", (PyCFunction)(void (*)(void))jumps_of_numbers, METH_FASTCALL,
      "jumps_of_numbers(which, a, b), of decomposed numbers: one, a tuple of two, or None."},
+    {"jumps_of_arrays", (PyCFunction)(void (*)(void))jumps_of_arrays, METH_FASTCALL,
+     "jumps_of_arrays(which, a, b), of two decomposed tensors of few elements: one, a tuple of two, or None."},
     {"larger_of_arrays", (PyCFunction)(void (*)(void))larger_of_arrays, METH_FASTCALL,
      "larger_of_arrays(sign, function, a, b): the maximum or minimum, or None."},
     {"chosen_of_arrays", (PyCFunction)(void (*)(void))chosen_of_arrays, METH_FASTCALL,

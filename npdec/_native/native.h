@@ -318,9 +318,9 @@ PyObject *attach_close(PyObject *module, PyObject *functions);
 PyObject *close_slopes(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *attach_few_slopes(PyObject *module, PyObject *args);
 PyObject *larger_number(PyObject *module, PyObject *const *args, Py_ssize_t count);
-PyObject *smooth_numbers(PyObject *module, PyObject *const *args, Py_ssize_t count), *attach_means(PyObject *, PyObject *),
-    *numbers_as(PyObject *module, PyObject *const *args, Py_ssize_t count),
-    *complex_chosen(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *smooth_numbers(PyObject *, PyObject *const *, Py_ssize_t), *jumps_of_arrays(PyObject *, PyObject *const *, Py_ssize_t);
+PyObject *numbers_as(PyObject *, PyObject *const *, Py_ssize_t), *complex_chosen(PyObject *, PyObject *const *, Py_ssize_t);
+PyObject *attach_means(PyObject *module, PyObject *args);
 PyObject *compared_numbers(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *clamped_number(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *chosen_number(PyObject *module, PyObject *const *args, Py_ssize_t count);
