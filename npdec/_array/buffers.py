@@ -28,6 +28,7 @@ from npdec._core.tracebacks import ended, ends
 from npdec._decomposed import pickling
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._impl._util import cast, warn
+from npdec._torch.tracing import refuse_recording
 from npdec.exceptions import AbsentDTypeError, DecompositionWarning
 
 __all__ = ["ArrayBuffer", "BufferMethods", "alias", "reduced"]
@@ -169,15 +170,15 @@ class BufferMethods(ArrayBase):
         >>> np.array([[1, 2], [3, 4]], dtype=np.uint8).tobytes("F")
         b'\\x01\\x03\\x02\\x04'
         """
-        if order == "C" and wrap.is_on_host(self._t) and self._t.is_contiguous() and not self._t.is_conj():
-            tensor = self._t
+        refuse_recording("Python asks for the bytes of an array, which depend on the arguments")
+        tensor = self._t
+        if order == "C" and wrap.is_on_host(tensor) and tensor.is_contiguous() and not tensor.is_conj():
             return ctypes.string_at(tensor.data_ptr(), tensor.nbytes) if tensor.numel() else b""
         letter = "C" if order is None else order.upper() if isinstance(order, str) else order
         if not isinstance(letter, str):
             raise TypeError(f"order must be str, not {type(order).__name__}")
         if letter not in ("C", "F", "A", "K"):
             raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
-        tensor = self._t
         if isinstance(tensor, DecomposedTensor):
             warn("tobytes drops the contributions of a decomposed array", DecompositionWarning)
             tensor = tensor.value
@@ -227,10 +228,8 @@ class BufferMethods(ArrayBase):
             warn("byteswap drops the contributions of a decomposed array", DecompositionWarning)
             tensor = tensor.value
         swapped = element_order.swapped(tensor)
-        if type(self) is not wrap.ARRAY:
-            return wrap.wrap_scalar(swapped)
         if not inplace:
-            return wrap.wrap_array(swapped)
+            return (wrap.wrap_array if type(self) is wrap.ARRAY else wrap.wrap_scalar)(swapped)
         write("byteswap", check_writeable("byteswap", self), swapped)
         return self
 
@@ -397,4 +396,4 @@ def set_strides(array: NDArrayBase, strides: Any) -> None:
         raise ValueError("strides is not compatible with available memory")
     if hasattr(array, "_src"):
         raise ValueError("strides: the array stands for a view that torch does not have; take .copy()")
-    _memory.seat(array, tensor.as_strided(tuple(tensor.shape), tuple(stride // size for stride in strides)))
+    _memory.seat(array, tensor.as_strided(tuple(tensor.shape), [stride // size for stride in strides]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import operator
 from collections.abc import Iterator
 from typing import Any
@@ -17,6 +18,8 @@ from npdec._core.base import ArrayBase, plain_of
 from npdec._core.door import hand_over
 from npdec._core.tracebacks import ended
 from npdec._impl import _util
+from npdec._native import calls
+from npdec._torch.tracing import tracing
 from npdec.exceptions import AbsentDTypeError
 
 __all__ = ["flatiter", "iterable", "ndenumerate", "ndindex"]
@@ -101,9 +104,11 @@ class flatiter(ArrayBase):
         return self
 
     def __next__(self) -> Any:
-        if self._at >= self._array.size:
-            raise StopIteration
-        scalar = self._element(self._at)
+        scalar = None if calls is None or tracing() else calls.few_element_at(self._array, self._at)
+        if scalar is None:
+            if self._at >= self._array.size:
+                raise StopIteration
+            scalar = self._element(self._at)
         self._at += 1
         return scalar
 
@@ -280,11 +285,14 @@ class ndenumerate:
     __module__ = "npdec"
 
     iter: Any
+    _places: Iterator[tuple[int, ...]]
+    _next: int
 
     def __new__(cls, arr: Any) -> Any:
         self = object.__new__(cls)
         try:
             self.iter = flat(arr)
+            self._places, self._next = _coordinates(self.iter._array.shape), 0
         except AbsentDTypeError as error:
             absent = error
         else:
@@ -292,7 +300,12 @@ class ndenumerate:
         return hand_over("ndenumerate", (arr,), {}, absent)
 
     def __next__(self) -> tuple[tuple[int, ...], Any]:
-        return self.iter.coords, next(self.iter)
+        at = self.iter._at
+        if at != self._next:  # somebody has gone on with it
+            return self.iter.coords, next(self.iter)
+        element = next(self.iter)
+        self._next += 1
+        return next(self._places), element
 
     def __iter__(self) -> ndenumerate:
         return self
@@ -325,12 +338,7 @@ class ndindex:
 
 
 def _coordinates(lengths: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
-    if not lengths:
-        yield ()
-    elif 0 not in lengths:
-        for place in _coordinates(lengths[:-1]):
-            for last in range(lengths[-1]):
-                yield (*place, last)
+    return itertools.product(*map(range, lengths))
 
 
 def array_of(obj: Any) -> Any:

@@ -303,6 +303,10 @@ class ArrayMethods(DecompositionMixin, BufferMethods, ProtocolMixin):
         try:
             if not axes and type(self) is wrap.ARRAY:
                 return self.T
+            if calls is not None and type(self) is wrap.ARRAY and not tracing():
+                made = calls.few_transpose(self, axes[0] if len(axes) == 1 else axes)
+                if made is not None:
+                    return made
             tensor = self._t
             if type(tensor) is torch.Tensor and type(self) is wrap.ARRAY:
                 try:

@@ -25,6 +25,7 @@ from npdec._array.element_iteration import through
 from npdec._array.elements import ElementAccess
 from npdec._array.family import family_of
 from npdec._array.methods import ArrayMethods
+from npdec._array.ordinary_writes import sorted_in_place
 from npdec._array.output import check_writeable, write
 from npdec._array.shapes import as_shape
 from npdec._core.base import NDArrayBase, plain_of
@@ -300,6 +301,7 @@ class Composition(ElementAccess, ArrayBuffer, ArrayMethods, NDArrayBase, metacla
                 raise ValueError("cannot set WRITEABLE flag to True of this array")
             self._ro = None
 
+    @ends
     def sort(
         self, /, axis: int = -1, kind: str | None = None, order: Any = None, *, stable: bool | None = None
     ) -> None:
@@ -310,12 +312,10 @@ class Composition(ElementAccess, ArrayBuffer, ArrayMethods, NDArrayBase, metacla
         >>> x
         array([1, 2, 3])
         """
-        try:
-            write(
-                "sort", self, sorting_impl.sort(self._to_be_written(), operator.index(axis), kind, order, stable=stable)
-            )
-        except Exception as error:
-            raise ended(error)  # noqa: B904
+        if kind is None is order and stable is None and sorted_in_place(self, axis):
+            return
+        tensor = self._to_be_written()
+        write("sort", self, sorting_impl.sort(tensor, operator.index(axis), kind, order, stable=stable))
 
     @ends
     def partition(self, /, kth: Any, axis: int = -1, kind: str = "introselect", order: Any = None) -> None:

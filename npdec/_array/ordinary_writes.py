@@ -15,10 +15,13 @@ from npdec._array.backwards import forwards, reverse
 from npdec._array.convert import as_tensor
 from npdec._array.ordinary import REFUSALS, arrays_of, axes_of, indices_of, is_free, items_of, spread
 from npdec._array.packing import HOSTED
+from npdec._core.installed_numpy import numpy_or_none
 from npdec._impl._by_numpy import put_selected
 from npdec._impl.dtypes_impl import RANGES, WHOLE, WIDE_UNSIGNED, kept_beside, promote_types
+from npdec._native import calls
+from npdec._torch.tracing import tracing
 
-__all__ = ["write"]
+__all__ = ["sorted_in_place", "write"]
 
 _Tensor = torch.Tensor
 # What fill_ takes of Python's numbers as NumPy does: floats are rounded once, integers fit.
@@ -278,3 +281,15 @@ def _put_at(tensor: torch.Tensor, dtype: torch.dtype, items: Sequence[Any], numb
         given = number if given is None else given
     tensor[items if type(items) is tuple else tuple(items)] = given
     return True
+
+
+def sorted_in_place(array: Any, axis: int) -> bool:
+    """Whether an array of so few numbers as a stable sort is quick for has been sorted, by NumPy."""
+    numpy = numpy_or_none()
+    if calls is None or numpy is None or tracing() or array.size > _FEW_SORTED:
+        return False
+    made = calls.few_by_numpy(numpy.sort, array, axis, "stable")
+    return made is not None and bool(calls.few_copyto(array, made))
+
+
+_FEW_SORTED = 512

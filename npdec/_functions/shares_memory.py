@@ -4,26 +4,38 @@ from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import torch
 
 from npdec._array.element_order import is_aligned, places, stands_for
 from npdec._array.foreign_arrays import as_argument
+from npdec._array.memory import shares_storage
 from npdec._core.door import open_to_guests
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._impl._storage import innermost
+from npdec._torch.tracing import recording
 from npdec.exceptions import TooHardError
 
 __all__ = ["may_share_memory", "shares_memory"]
 
 
-def _span(tensor: torch.Tensor) -> tuple[int, int]:
+def _address(tensor: torch.Tensor) -> int:
+    return innermost(tensor).data_ptr()
+
+
+def _offset(tensor: torch.Tensor) -> int:
+    """In the memory of the tensor."""
+    return int(tensor.storage_offset()) * tensor.element_size()
+
+
+def _span(tensor: torch.Tensor, start_of: Callable[[torch.Tensor], int]) -> tuple[int, int]:
     """The first address of the elements, and the one after the last."""
     if not tensor.numel():
         return 0, 0
     reach = sum((n - 1) * s for n, s in zip(tensor.shape, tensor.stride(), strict=True))
-    start = innermost(tensor).data_ptr()
+    start = start_of(tensor)
     return start, start + (reach + 1) * tensor.element_size()
 
 
@@ -95,7 +107,13 @@ def _overlap(first: Any, second: Any, max_work: Any, default: int) -> bool:
         raise ValueError("Invalid value for max_work")
     if a.device != b.device:
         return False
-    (a_first, a_end), (b_first, b_end) = _span(a), _span(b)
+    if recording.get() is not None:  # of what np.jit records there are no addresses
+        if not shares_storage(a, b):
+            return False
+        start_of = _offset
+    else:
+        start_of = _address
+    (a_first, a_end), (b_first, b_end) = _span(a, start_of), _span(b, start_of)
     if not (a_first < b_end and b_first < a_end):
         return False
     if max_work == 0:

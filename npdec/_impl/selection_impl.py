@@ -242,7 +242,7 @@ def piecewise(x: ArrayLike, condlist: object, funclist: object, *args: Any, **kw
                 piece = piece.expand(len(index) // math.prod(rest), *rest).reshape(-1)
             _util.broadcast_shapes(piece.shape, index.shape)
             made = _put_flat(made, index, piece)
-        y = made if type(condition) is torch.Tensor else torch.where(condition, made, y)
+        y = torch.where(condition, made, y) if hasattr(condition, "residual") else made
     return y
 
 
@@ -260,9 +260,9 @@ def _of_leading_axes(condition: torch.Tensor, x: torch.Tensor) -> tuple[torch.Te
 def _each_choice(condition: torch.Tensor) -> list[torch.Tensor]:
     """The elements that a condition chooses; of one that carries contributions, apart from these those that it chooses
     at the baseline alone, of which a function is asked as well."""
-    if type(condition) is torch.Tensor:
-        return [flatnonzero(condition)]
     decomposed: Any = condition
+    if not hasattr(decomposed, "residual"):
+        return [flatnonzero(condition)]
     value, residual = decomposed.value, decomposed.residual
     return [flatnonzero(value), flatnonzero(residual & ~value)]
 

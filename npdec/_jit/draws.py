@@ -64,6 +64,9 @@ class _Stream:
     def permutation(self, *args: Any, **options: Any) -> Any:
         return self._drawn("permutation", args, options)
 
+    def order(self, *args: Any, **options: Any) -> Any:
+        return self._drawn("order", args, options)
+
 
 class Draws:
     """What a recorded function drew, in order."""

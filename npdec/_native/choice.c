@@ -99,12 +99,44 @@ by_indices(const Elements *of, PyObject *key)
     return result;
 }
 
+/* An array that lies in row-major order as a vector; 0 where it does not. */
+static int
+as_vector(const Elements *of, Elements *vector)
+{
+    Py_ssize_t size = 1;
+    for (int axis = of->rank; axis-- > 0; size *= of->shape[axis])
+        if (of->shape[axis] > 1 && of->strides[axis] != size * of->itemsize)
+            return 0;
+    *vector = (Elements){.memory = of->memory, .kind = of->kind, .itemsize = of->itemsize, .rank = 1};
+    vector->shape[0] = size;
+    vector->strides[0] = of->itemsize;
+    return are_few(size);
+}
+
+/* A mask of several axes, and what it belongs to, as vectors; 0 where they do not lie so. */
+static int
+are_vectors(const Elements **of, const Elements **mask, Elements *vectors)
+{
+    for (int axis = 0; axis < (*mask)->rank; axis++)
+        if ((*mask)->rank != (*of)->rank || (*mask)->shape[axis] != (*of)->shape[axis])
+            return 0;
+    if ((*mask)->rank < 2)
+        return (*mask)->rank == 1 && (*mask)->shape[0] == (*of)->shape[0];
+    if (!as_vector(*of, &vectors[0]) || !as_vector(*mask, &vectors[1]))
+        return 0;
+    *of = &vectors[0];
+    *mask = &vectors[1];
+    return 1;
+}
+
 static PyObject *
 by_mask(const Elements *of, PyObject *key)
 {
-    Elements here, made;
+    Elements here, made, vectors[2];
     const Elements *mask;
-    if (!elements_of(key, &here, &mask) || mask->rank != 1 || mask->shape[0] != of->shape[0])
+    if (!elements_of(key, &here, &mask))
+        return NULL;
+    if (mask->rank == 1 ? mask->shape[0] != of->shape[0] : !are_vectors(&of, &mask, vectors))
         return NULL;
     Py_ssize_t count = true_in(mask), row = row_of(of);
     if (count == 0 || row == 0 || !are_few(product(count, row)))
@@ -240,24 +272,25 @@ is_for(Operand *value, int kind, Py_ssize_t count, const Elements *beside)
 }
 
 static int
-put(PyObject *array, PyObject *key, PyObject *value, Operand *given)
+put(PyObject *array, PyObject *key, PyObject *value, Operand *given, PyObject **made)
 {
-    Elements keys, here;
+    Elements keys, here, vectors[2];
     const Elements *chosen, *to;
     PyObject *dtype = SLOT(key, arrays.of_dtype);
     int is_mask = dtype == dtype_of_kind(BOOL);
     if ((!is_mask && dtype != dtype_of_kind(INT64)) || is_watching() || !can_write(array)
-        || !elements_of(array, &here, &to) || to->rank != 1 || !can_be_written(to) || is_seen_by_torch())
+        || !elements_of(array, &here, &to) || (to->rank != 1 && !is_mask) || !can_be_written(to) || is_seen_by_torch())
         return 0;
     Py_ssize_t count = 0, length = to->shape[0];
     if (is_mask) {
-        if (!elements_of(key, &keys, &chosen) || chosen->rank != 1 || chosen->shape[0] != length)
+        if (!elements_of(key, &keys, &chosen) || !are_vectors(&to, &chosen, vectors))
             return 0;
         count = true_in(chosen);
+        length = to->shape[0];
     }
     else
         count = indices_of(key, length, &keys, &chosen);
-    if (count < 0 || chosen->rank != 1 || overlap(chosen, to) != 0 || !taken(value, given)
+    if (count < 0 || chosen->rank != 1 || overlap(chosen, to) != 0 || !taken_for(value, to->kind, given, made)
         || !is_for(given, to->kind, count, to) || tell(array) < 0)
         return 0;
     const char *from = given->at->memory, *one = chosen->memory;
@@ -280,8 +313,10 @@ int
 few_put(PyObject *array, PyObject *key, PyObject *value)
 {
     Operand given;
+    PyObject *made = NULL;
     given.copy = NULL;
-    int done = put(array, key, value, &given);
+    int done = put(array, key, value, &given, &made);
     forget(&given, 1);
+    Py_XDECREF(made);
     return done;
 }

@@ -187,8 +187,9 @@ few_fill(PyObject *module, PyObject *const *args, Py_ssize_t count)
 
 /* Arrays of one dtype, joined along an axis that they have or, `is_stacked`, along a new one; vectors may stand for
  * rows of tables. */
+enum { AS_THEY_ARE, AS_ROWS, AS_COLUMNS };
 static PyObject *
-joined(PyObject *items, long axis, int is_stacked, int has_rows)
+joined_arrays(PyObject *items, long axis, int is_stacked, int stands)
 {
     Elements here[MOST_JOINED], made;
     const Elements *of[MOST_JOINED];
@@ -207,10 +208,15 @@ joined(PyObject *items, long axis, int is_stacked, int has_rows)
         PyObject *item = many ? PyTuple_GET_ITEM(items, i) : PyList_GET_ITEM(items, i);
         if (!looked_at(item, &here[i], &of[i]) || !is_in_order(of[i]))
             return NULL;
-        if (has_rows && of[i]->rank == 1) {
+        if (stands && of[i]->rank == 1) {
             const Elements *row = of[i];
-            here[i] = (Elements){.memory = row->memory, .kind = row->kind, .itemsize = row->itemsize, .rank = 2,
-                                 .shape = {1, row->shape[0]}, .strides = {0, row->strides[0]}};
+            Elements table = {.memory = row->memory, .kind = row->kind, .itemsize = row->itemsize, .rank = 2};
+            int is_row = stands == AS_ROWS;
+            table.shape[0] = is_row ? 1 : row->shape[0];
+            table.shape[1] = is_row ? row->shape[0] : 1;
+            table.strides[is_row] = row->strides[0];
+            table.strides[!is_row] = 0;
+            here[i] = table;
             of[i] = &here[i];
         }
         if (of[i]->kind != of[0]->kind || of[i]->rank != of[0]->rank)
@@ -247,6 +253,35 @@ joined(PyObject *items, long axis, int is_stacked, int has_rows)
         place += made.strides[axis] * (is_stacked ? 1 : of[i]->shape[axis]);
     }
     return result;
+}
+
+/* The same, where lists and tuples of numbers may be among them. */
+static PyObject *
+joined(PyObject *items, long axis, int is_stacked, int stands)
+{
+    PyObject *found = joined_arrays(items, axis, is_stacked, stands), *all;
+    int has_arrays = 0, has_others = 0;
+    if (found != NULL || PyErr_Occurred() || (!PyList_CheckExact(items) && !PyTuple_CheckExact(items)))
+        return found;
+    Py_ssize_t count = PySequence_Fast_GET_SIZE(items);
+    for (Py_ssize_t i = 0; i < count; i++) {
+        PyObject *item = PySequence_Fast_GET_ITEM(items, i);
+        has_arrays |= Py_IS_TYPE(item, arrays.type);
+        has_others |= PyList_CheckExact(item) || PyTuple_CheckExact(item);
+    }
+    if (!has_arrays || !has_others || (all = PyTuple_New(count)) == NULL)
+        return NULL;
+    for (Py_ssize_t i = 0; all != NULL && i < count; i++) {
+        PyObject *item = PySequence_Fast_GET_ITEM(items, i), *as_array[2] = {item, Py_None};
+        item = Py_IS_TYPE(item, arrays.type) ? Py_NewRef(item) : few_array(NULL, as_array, 2);
+        if (item == NULL)
+            Py_CLEAR(all);
+        else
+            PyTuple_SET_ITEM(all, i, item);
+    }
+    found = all == NULL ? NULL : joined_arrays(all, axis, is_stacked, stands);
+    Py_XDECREF(all);
+    return found;
 }
 
 PyObject *
@@ -301,5 +336,12 @@ PyObject *
 few_vstack(PyObject *module, PyObject *items)
 {
     PyObject *found = joined(items, 0, 0, 1);
+    return or_none(found == NULL ? left_to_python() : found);
+}
+
+PyObject *
+few_column_stack(PyObject *module, PyObject *items)
+{
+    PyObject *found = joined(items, 1, 0, AS_COLUMNS);
     return or_none(found == NULL ? left_to_python() : found);
 }

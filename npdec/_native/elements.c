@@ -173,6 +173,15 @@ read_part(PyObject *array, PyObject *key)
     return part_by(elements, key, &part) == 1 ? lazy_view(array, &part) : NULL;
 }
 
+/* What a key chooses that does not name one element, or NULL. */
+static PyObject *
+chosen(PyObject *array, PyObject *key)
+{
+    return Py_IS_TYPE(key, arrays.type) ? few_chosen(array, key)
+         : has_arrays(key)              ? few_picked(array, key)
+                                        : read_part(array, key);
+}
+
 static PyObject *
 getitem(PyObject *function, PyObject *const *args, size_t nargsf, PyObject *names)
 {
@@ -182,11 +191,13 @@ getitem(PyObject *function, PyObject *const *args, size_t nargsf, PyObject *name
         if (has_tensor && is_of_integers(key))
             found = read_element(args[0], key);
         if (found == NULL && !PyErr_Occurred())
-            found = Py_IS_TYPE(key, arrays.type) ? few_chosen(args[0], key)
-                  : has_arrays(key)              ? few_picked(args[0], key)
-                                                 : read_part(args[0], key);
+            found = chosen(args[0], key);
+        if (found == NULL && !PyErr_Occurred() && (key = ready_key(args[0], key)) != NULL) {
+            found = chosen(args[0], key);
+            Py_DECREF(key);
+        }
         if (found == NULL && !PyErr_Occurred())
-            found = part_of(args[0], key);
+            found = part_of(args[0], args[1]);
         if (found != NULL || PyErr_Occurred())
             return found;
     }
@@ -274,17 +285,35 @@ write_lazy(PyObject *array, PyObject *key, PyObject *value)
     return part_by(elements, key, &part) == 1 ? few_written(array, &part, value) : 0;
 }
 
+/* As `write_into`, where a key does not name one element. */
+static int
+put(PyObject *array, PyObject *key, PyObject *value)
+{
+    if (!Py_IS_TYPE(key, arrays.type))
+        return has_arrays(key) ? few_put_picked(array, key, value) : write_lazy(array, key, value);
+    int done = few_put(array, key, value);
+    if (done || PyErr_Occurred() || SLOT(key, arrays.of_dtype) != dtype_of_kind(INT64))
+        return done;
+    PyObject *of_first = PyTuple_Pack(1, key); /* of rows, and of tables of indices */
+    done = of_first == NULL ? 0 : few_put_picked(array, of_first, value);
+    Py_XDECREF(of_first);
+    return done;
+}
+
 static PyObject *
 setitem(PyObject *function, PyObject *const *args, size_t nargsf, PyObject *names)
 {
     if (PyVectorcall_NARGS(nargsf) == 3 && names == NULL && Py_IS_TYPE(args[0], arrays.type) && !is_traced()) {
         int done = 0, has_tensor = SLOT(args[0], arrays.of_elements) == NULL;
+        PyObject *key;
         if (has_tensor && is_of_integers(args[1]))
             done = write_element(args[0], args[1], args[2]);
         if (!done && !PyErr_Occurred())
-            done = Py_IS_TYPE(args[1], arrays.type) ? few_put(args[0], args[1], args[2])
-                 : has_arrays(args[1])              ? few_put_picked(args[0], args[1], args[2])
-                                                    : write_lazy(args[0], args[1], args[2]);
+            done = put(args[0], args[1], args[2]);
+        if (!done && !PyErr_Occurred() && (key = ready_key(args[0], args[1])) != NULL) {
+            done = put(args[0], key, args[2]);
+            Py_DECREF(key);
+        }
         if (!done && !PyErr_Occurred())
             done = write_part(args[0], args[1], args[2]);
         if (done || PyErr_Occurred())

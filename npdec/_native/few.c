@@ -344,20 +344,13 @@ int
 few_written(PyObject *array, const Elements *to, PyObject *value)
 {
     Operand given;
+    PyObject *made;
     given.copy = NULL;
-    if (to->kind == BOOL && (PyBool_Check(value) || value == bools[0] || value == bools[1])) {
-        given.given = NULL;
-        given.number.uint8 = value == Py_True || value == bools[1];
-        given.here = (Elements){.memory = (char *)&given.number, .kind = BOOL, .itemsize = 1, .rank = 0};
-        given.at = &given.here;
-        given.kind = BOOL;
-        if (is_watching() || !can_be_written(to) || is_seen_by_torch())
-            return 0;
-    }
-    else if (is_watching() || !can_be_written(to) || !taken(value, &given) || is_seen_by_torch())
+    if (is_watching() || !can_be_written(to))
         return 0;
-    int done = put(array, to, &given);
+    int done = taken_for(value, to->kind, &given, &made) && !is_seen_by_torch() && put(array, to, &given);
     forget(&given, 1);
+    Py_XDECREF(made);
     return done;
 }
 

@@ -35,4 +35,8 @@ Py_ssize_t indices_of(PyObject *key, Py_ssize_t size, Elements *here, const Elem
 /* A value as elements of a kind: an array of `count` ones, or one for all; 0 where it is neither. */
 int is_for(Operand *value, int kind, Py_ssize_t count, const Elements *beside);
 
+/* keys.c */
+/* What is written into elements of a kind; 0 where that is Python's. `made` is an array that it needs, or NULL. */
+int taken_for(PyObject *value, int kind, Operand *operand, PyObject **made);
+
 #endif

@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 /* Counts the changes of what `attach_...` take, as `npdec/_native/__init__.py` does. */
-#define INTERFACE 22
+#define INTERFACE 23
 
 /* The dtypes that a Python number holds. */
 enum kind { BOOL, INT8, INT16, INT32, INT64, UINT8, UINT16, UINT32, UINT64, FLOAT16, FLOAT32, FLOAT64, COMPLEX64,
@@ -216,6 +216,7 @@ PyObject *few_concatenate(PyObject *module, PyObject *const *args, Py_ssize_t co
 PyObject *few_stack(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *few_hstack(PyObject *module, PyObject *items);
 PyObject *few_vstack(PyObject *module, PyObject *items);
+PyObject *few_column_stack(PyObject *module, PyObject *items);
 
 /* views.c */
 /* The shape that an int is, or a tuple of ints, of which one may be -1 where its place is asked for: the product of the
@@ -223,6 +224,9 @@ PyObject *few_vstack(PyObject *module, PyObject *items);
 Py_ssize_t read_shape(PyObject *shape, int *open, Elements *made);
 PyObject *few_reshape(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *few_ravel(PyObject *module, PyObject *array);
+PyObject *few_transpose(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *few_squeeze(PyObject *module, PyObject *array);
+PyObject *few_fill_diagonal(PyObject *module, PyObject *const *args, Py_ssize_t count);
 
 /* reductions.c */
 PyObject *few_reduced(PyObject *module, PyObject *const *args, Py_ssize_t count);
@@ -234,8 +238,13 @@ PyObject *few_trace(PyObject *module, PyObject *array);
 PyObject *few_chosen(PyObject *array, PyObject *key); /* what an array of indices or a mask chooses, or NULL */
 int few_put(PyObject *array, PyObject *key, PyObject *value); /* writes there: 1 where that is done, 0 where not */
 
+/* keys.c */
+/* A key with arrays of int64 for its other indices: a reference, NULL where there are none, or that is Python's. */
+PyObject *ready_key(PyObject *array, PyObject *key);
+
 /* at.c */
 PyObject *few_at(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *few_reduceat(PyObject *module, PyObject *const *args, Py_ssize_t count);
 
 /* decomposed.c, forms.c */
 PyObject *attach_decomposed(PyObject *module, PyObject *args);
@@ -257,11 +266,17 @@ PyObject *number_of_parts(PyObject *module, PyObject *const *args, Py_ssize_t co
 int has_arrays(PyObject *key);                        /* whether it is a tuple with an array in it */
 PyObject *few_picked(PyObject *array, PyObject *key); /* what a tuple with arrays of indices in it chooses, or NULL */
 int few_put_picked(PyObject *array, PyObject *key, PyObject *value); /* 1 where that is done, 0 where not */
+int few_at_picked(const Loops *loops, PyObject *array, PyObject *key, PyObject *value); /* the same of a ufunc */
 PyObject *few_take_along_axis(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *few_put_along_axis(PyObject *module, PyObject *const *args, Py_ssize_t count);
 
 /* search.c */
 PyObject *few_searchsorted(PyObject *module, PyObject *const *args, Py_ssize_t count);
+
+/* exact.c */
+PyObject *few_from_numpy(PyObject *module, PyObject *array);
+PyObject *few_by_numpy(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *attach_numpy(PyObject *module, PyObject *args);
 
 /* products.c */
 PyObject *attach_products(PyObject *module, PyObject *function);
@@ -296,6 +311,7 @@ PyObject *number_at(const Elements *elements, const char *place); /* the Python 
 
 /* properties.c */
 PyObject *few_item(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *few_element_at(PyObject *module, PyObject *const *args, Py_ssize_t count);
 int attach_properties(PyObject *functions);              /* -1, with an error, or 0 */
 
 /* elements.c */

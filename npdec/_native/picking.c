@@ -218,18 +218,21 @@ value_for(Operand *value, const Elements *to, int rank, const Py_ssize_t *shape,
     return spread(value->at, rank, shape, strides);
 }
 
+/* The places, one after the other, become what a function makes of them and of the value; without one, the value. */
 static void
-write_picked(const Picked *picked, const Operand *value, const Py_ssize_t *strides)
+write_picked(const Picked *picked, const Operand *value, const Py_ssize_t *strides, Inner *function)
 {
     const Elements *rest = &picked->rest;
     Py_ssize_t by[3][MOST_AXES] = {{0}}, at[MOST_AXES] = {0};
     memcpy(by[0], rest->strides, sizeof(by[0]));
     for (int i = 0; i < rest->rank; i++)
-        by[1][i] = strides[i < picked->before ? i : i + picked->rank];
+        by[2][i] = strides[i < picked->before ? i : i + picked->rank];
+    memcpy(by[1], function == NULL ? by[2] : by[0], sizeof(by[1]));
     const char *from = value->at->memory;
-    Inner *copy = cast_of(rest->kind, rest->kind);
+    Inner *inner = function == NULL ? cast_of(rest->kind, rest->kind) : function;
     for (Py_ssize_t i = 0; i < picked->count; i++) {
-        over(copy, rest->rank, rest->shape, rest->memory + picked->offsets[i], from, from, by);
+        char *place = rest->memory + picked->offsets[i];
+        over(inner, rest->rank, rest->shape, place, function == NULL ? from : place, from, by);
         for (int axis = picked->rank; axis-- > 0;) {
             from += strides[picked->before + axis];
             if (++at[axis] < picked->shape[axis])
@@ -241,19 +244,51 @@ write_picked(const Picked *picked, const Operand *value, const Py_ssize_t *strid
 }
 
 static int
-put_picked(PyObject *array, PyObject *key, PyObject *value, Picked *picked, Operand *given)
+put_picked(PyObject *array, PyObject *key, PyObject *value, Picked *picked, Operand *given, PyObject **made)
 {
     Elements here, shape;
     const Elements *to;
     Py_ssize_t strides[MOST_AXES], none[MOST_AXES] = {0};
     if (is_watching() || !can_write(array) || !elements_of(array, &here, &to) || !can_be_written(to)
-        || is_seen_by_torch() || !pick(to, key, picked, to) || !taken(value, given))
+        || is_seen_by_torch() || !pick(to, key, picked, to) || !taken_for(value, to->kind, given, made))
         return 0;
     arrange(picked, none, none, &shape);
     if (!value_for(given, to, shape.rank, shape.shape, strides) || tell(array) < 0)
         return 0;
-    write_picked(picked, given, strides);
+    write_picked(picked, given, strides, NULL);
     return 1;
+}
+
+/* `put_picked` of what a function makes of each place. */
+static int
+put_made(const Loops *loops, PyObject *array, PyObject *key, PyObject *value, Picked *picked, Operand *given)
+{
+    Elements here, shape;
+    const Elements *to;
+    Py_ssize_t strides[MOST_AXES], none[MOST_AXES] = {0};
+    if (is_watching() || !can_write(array) || !elements_of(array, &here, &to) || to->rank == 0 || !can_be_written(to)
+        || loops->of[to->kind] == NULL || (loops->unless[0] != NULL && IS_REAL(to->kind)) || is_seen_by_torch()
+        || !pick(to, key, picked, to) || !taken(value, given) || kind_of_both(to->kind, given->kind) != to->kind)
+        return 0;
+    arrange(picked, none, none, &shape);
+    if (!value_for(given, to, shape.rank, shape.shape, strides) || tell(array) < 0)
+        return 0;
+    write_picked(picked, given, strides, loops->of[to->kind]);
+    return 1;
+}
+
+int
+few_at_picked(const Loops *loops, PyObject *array, PyObject *key, PyObject *value)
+{
+    Picked picked = {.offsets = NULL};
+    Operand given;
+    given.copy = NULL;
+    PyObject *ready = PyTuple_CheckExact(key) ? Py_NewRef(key) : PyTuple_Pack(1, key);
+    int done = ready != NULL && put_made(loops, array, ready, value, &picked, &given);
+    PyMem_Free(picked.offsets);
+    forget(&given, 1);
+    Py_XDECREF(ready);
+    return done;
 }
 
 int
@@ -261,10 +296,12 @@ few_put_picked(PyObject *array, PyObject *key, PyObject *value)
 {
     Picked picked = {.offsets = NULL};
     Operand given;
+    PyObject *made = NULL;
     given.copy = NULL;
-    int done = put_picked(array, key, value, &picked, &given);
+    int done = put_picked(array, key, value, &picked, &given, &made);
     PyMem_Free(picked.offsets);
     forget(&given, 1);
+    Py_XDECREF(made);
     return done;
 }
 
@@ -338,7 +375,7 @@ few_put_along_axis(PyObject *module, PyObject *const *args, Py_ssize_t count)
         && to->rank > 0 && can_be_written(to) && !is_seen_by_torch()
         && pick_along(to, args[1], args[3], &picked, to) && taken(args[2], &given)
         && value_for(&given, to, picked.rank, picked.shape, strides) && tell(args[0]) == 0) {
-        write_picked(&picked, &given, strides);
+        write_picked(&picked, &given, strides, NULL);
         done = 1;
     }
     PyMem_Free(picked.offsets);

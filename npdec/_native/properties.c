@@ -192,6 +192,20 @@ few_item(PyObject *module, PyObject *const *args, Py_ssize_t count)
     return or_none(found == NULL ? left_to_python() : found);
 }
 
+/* `few_element_at(a, place)`: the scalar at a place that counts elements row by row, or None. */
+PyObject *
+few_element_at(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    Elements here;
+    const Elements *of;
+    Py_ssize_t at;
+    PyObject *number = NULL;
+    if (count == 2 && PyLong_CheckExact(args[1]) && as_index(args[1], &at) && !is_traced()
+        && Py_IS_TYPE(args[0], arrays.type) && elements_of(args[0], &here, &of) && !is_in_mode())
+        number = number_in_order(of, at, 0);
+    return number == NULL ? or_none(left_to_python()) : scalar_of(of->kind, number);
+}
+
 /* The number that an array without axes holds, if it is real. */
 static PyObject *
 only_real(PyObject *const *args, size_t nargsf, PyObject *names)

@@ -83,3 +83,83 @@ few_ravel(PyObject *module, PyObject *array)
     Py_XDECREF(all);
     return or_none(found == NULL ? left_to_python() : found);
 }
+
+/* --- axes --------------------------------------------------------------------------------------------------------- */
+
+/* The elements of an array that is lazy or can be; NULL, without an error, where it is Python's. */
+static const Elements *
+held(PyObject *array)
+{
+    if (!Py_IS_TYPE(array, arrays.type) || is_traced() || !may_hold(array) || is_seen_by_torch() || !hold(array))
+        return NULL;
+    return (const Elements *)SLOT(array, arrays.of_elements);
+}
+
+/* Where each axis of a view comes from, by a tuple or list of ints, or None for all in reverse; 0 where that is no
+ * order of all axes. */
+static int
+order_of(PyObject *axes, int rank, int *order)
+{
+    int seen = 0;
+    if (axes != Py_None && ((!PyTuple_CheckExact(axes) && !PyList_CheckExact(axes)) || PySequence_Fast_GET_SIZE(axes) != rank))
+        return 0;
+    for (int i = 0; i < rank; i++) {
+        PyObject *axis = axes == Py_None ? NULL : PySequence_Fast_GET_ITEM(axes, i);
+        long from = axis == NULL ? rank - 1 - i : PyLong_CheckExact(axis) ? PyLong_AsLong(axis) : MOST_AXES;
+        from += from < 0 ? rank : 0;
+        if (PyErr_Occurred() || from < 0 || from >= rank || seen & 1 << from)
+            return 0;
+        seen |= 1 << from;
+        order[i] = (int)from;
+    }
+    return 1;
+}
+
+/* `np.transpose(a, axes)`, or None. */
+PyObject *
+few_transpose(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    int order[MOST_AXES];
+    const Elements *of = count == 2 ? held(args[0]) : NULL;
+    if (of == NULL || of->rank < 2 || !order_of(args[1], of->rank, order))
+        return or_none(left_to_python());
+    Elements part = {.memory = of->memory, .kind = of->kind, .itemsize = of->itemsize, .rank = of->rank};
+    for (int axis = 0; axis < of->rank; axis++) {
+        part.shape[axis] = of->shape[order[axis]];
+        part.strides[axis] = of->strides[order[axis]];
+    }
+    return lazy_view(args[0], &part);
+}
+
+/* `np.squeeze(a)` of an array of which an axis is left, or None. */
+PyObject *
+few_squeeze(PyObject *module, PyObject *array)
+{
+    const Elements *of = held(array);
+    if (of == NULL)
+        return or_none(left_to_python());
+    Elements part = {.memory = of->memory, .kind = of->kind, .itemsize = of->itemsize, .rank = 0};
+    for (int axis = 0; axis < of->rank; axis++)
+        if (of->shape[axis] != 1) {
+            part.shape[part.rank] = of->shape[axis];
+            part.strides[part.rank++] = of->strides[axis];
+        }
+    return part.rank == 0 ? Py_NewRef(Py_None) : lazy_view(array, &part);
+}
+
+/* `np.fill_diagonal(a, number)` of a table: True where it is done. */
+PyObject *
+few_fill_diagonal(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    const Elements *of = count == 2 && Py_IS_TYPE(args[0], arrays.type) && can_write(args[0]) ? held(args[0]) : NULL;
+    int done = 0;
+    if (of != NULL && of->rank == 2 && !Py_IS_TYPE(args[1], arrays.type) && !PyList_CheckExact(args[1])
+        && !PyTuple_CheckExact(args[1])) {
+        Elements part = {.memory = of->memory, .kind = of->kind, .itemsize = of->itemsize, .rank = 1};
+        part.shape[0] = of->shape[0] < of->shape[1] ? of->shape[0] : of->shape[1];
+        part.strides[0] = of->strides[0] + of->strides[1];
+        done = few_written(args[0], &part, args[1]);
+    }
+    left_to_python();
+    return PyErr_Occurred() ? NULL : PyBool_FromLong(done);
+}

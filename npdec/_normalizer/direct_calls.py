@@ -18,6 +18,7 @@ from torch.utils import _python_dispatch as dispatch
 from npdec._array import fp_state, memory, wrap
 from npdec._array.family import family_of
 from npdec._array.ordinary import is_free
+from npdec._core.installed_numpy import numpy_or_none
 from npdec._core.signatures import Parameter
 from npdec._core.tags import NoValue, Spec
 from npdec._decomposed.tensor import DecomposedTensor
@@ -34,8 +35,19 @@ _Kind, _Tensor = inspect.Parameter, torch.Tensor
 # The functions that `npdec._native` computes of few numbers, or leaves to Python, and how many parameters it is given.
 _FEW = {"zeros": 2, "ones": 2, "empty": 2, "zeros_like": 1, "ones_like": 1, "empty_like": 1, "copy": 1, "arange": 3}
 _FEW |= {"where": 3, "max": 1, "min": 1, "concatenate": 2, "stack": 2, "hstack": 1, "vstack": 1, "reshape": 2}
-_FEW |= {"ravel": 1, "nonzero": 1, "trace": 1, "take_along_axis": 3, "searchsorted": 3, "full": 3}
-_WRITTEN = {"put_along_axis": 4, "copyto": 2}  # which say whether they have
+_FEW |= {"ravel": 1, "nonzero": 1, "trace": 1, "take_along_axis": 3, "searchsorted": 3}
+_FEW |= {"transpose": 2, "squeeze": 1, "full": 3, "column_stack": 1}
+# Those whose results are exact, which NumPy computes of few numbers, and how many parameters it is given.
+_EXACT = {"repeat": 3, "tile": 2, "lexsort": 2, "digitize": 3, "packbits": 3, "unpackbits": 4, "choose": 2, "select": 3}
+_EXACT |= {"unravel_index": 2, "ravel_multi_index": 2, "roll": 3, "delete": 3, "insert": 4, "append": 3, "triu": 2}
+_EXACT |= {"tril": 2, "diagflat": 2, "argwhere": 1, "flatnonzero": 1, "compress": 3, "extract": 2, "take": 3}
+_EXACT |= {"array_equal": 2, "isin": 2, "pad": 3, "interp": 3}
+# The same, of integers and booleans alone.
+_EXACT_OF_INTEGERS = {"unique": 5, "bincount": 3, "intersect1d": 2, "union1d": 2, "setdiff1d": 2}
+_SORTED = frozenset({"sort", "argsort"})  # of so few numbers that a stable sort is as quick as any
+_FEW_SORTED = 512
+_MODES = "('constant', 'edge', 'reflect', 'symmetric', 'wrap')"  # of `pad`: the others compute
+_WRITTEN = {"put_along_axis": 4, "copyto": 2, "fill_diagonal": 2}  # which say whether they have
 # Those that it computes by name of an array, and along an axis.
 _REDUCED = frozenset({"any", "all", "count_nonzero", "argmax", "argmin", "sum", "prod"})
 _OF_INTEGERS = {"sum": frozenset(RANGES) | {torch.bool}, "prod": frozenset(RANGES)}
@@ -153,7 +165,11 @@ def statements(
 
 
 def _in_native(name: str, parameters: tuple[Parameter, ...], namespace: dict[str, Any]) -> list[str]:
-    if calls is None or not any(name in table for table in (_FEW, _WRITTEN, _REDUCED, _RUNNING, _PAIRED)):
+    if calls is None:
+        return []
+    if name in _EXACT or name in _EXACT_OF_INTEGERS or name in _SORTED:
+        return _by_numpy(name, parameters, namespace)
+    if not any(name in table for table in (_FEW, _WRITTEN, _REDUCED, _RUNNING, _PAIRED)):
         return []
     count = (_FEW | _WRITTEN).get(name, 2)
     given, others = parameters[:count], parameters[count:]
@@ -173,8 +189,37 @@ def _in_native(name: str, parameters: tuple[Parameter, ...], namespace: dict[str
         tests.insert(0, f"type({given[0].name}) is _Array and {given[0].name}._d in _few_dtypes")
     namespace |= {f"_default_{p.name}": p.default for p in others}
     call = f"_few({', '.join(words)})"
+    if name == "where":  # without choices, the places of what is true
+        namespace["_few_places"] = calls.few_nonzero
+        places = "_few_places(condition) if x is _NoValue and y is _NoValue else "
+        call = places + call
     if name in _WRITTEN:
         return [f"if {' and '.join([*tests, call])}: return None"]
+    return [f"if {' and '.join(tests)}:", *_indented([f"_c = {call}", "if _c is not None: return _c"])]
+
+
+def _by_numpy(name: str, parameters: tuple[Parameter, ...], namespace: dict[str, Any]) -> list[str]:
+    numpy = numpy_or_none()
+    if numpy is None:
+        return []
+    count = (_EXACT | _EXACT_OF_INTEGERS | dict.fromkeys(_SORTED, 2))[name]
+    given, others = parameters[:count], parameters[count:]
+    namespace |= {"_few_by_numpy": calls.few_by_numpy, "_by_numpy": getattr(numpy, name), "_tracing": tracing}
+    namespace |= {f"_default_{p.name}": p.default for p in others}
+    tests = [f"not {p.name}" if p.kind is _Kind.VAR_KEYWORD else f"{p.name} is {_default(p)}" for p in others]
+    tests.append("not _tracing()")
+    if name in _EXACT_OF_INTEGERS:
+        namespace["_few_dtypes"] = frozenset(RANGES) | {torch.bool}
+        tests.insert(0, f"type({given[0].name}) is _Array and {given[0].name}._d in _few_dtypes")
+    if name == "pad":
+        tests.append(f"type(mode) is str and mode in {_MODES}")
+    if name == "bincount":
+        tests.append("weights is None")
+    words = ["_by_numpy", *(p.name for p in given)]
+    if name in _SORTED:
+        tests.append(f"type(a) is _Array and a.ndim == 1 and a.size <= {_FEW_SORTED}")  # tables lie as torch sorts
+        words.append("'stable'")
+    call = f"_few_by_numpy({', '.join(words)})"
     return [f"if {' and '.join(tests)}:", *_indented([f"_c = {call}", "if _c is not None: return _c"])]
 
 

@@ -23,11 +23,14 @@ from npdec._core.tags import NoValue
 from npdec._core.tracebacks import ended
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._impl import _storage, _util, dtypes_impl
+from npdec._native import calls
 from npdec._normalizer import running
 from npdec._normalizer.call_options import as_mask, by_place, read_out, read_starts, shows_out
 from npdec._normalizer.folding import fold, fold_slices, in_any_order
 from npdec._normalizer.ordinary_calls import of_pairs, wrapping
+from npdec._torch.tracing import tracing
 
+_SEQUENCES = frozenset({list, tuple})
 _MAGNITUDES = frozenset({"gcd", "hypot"})  # one operand with the identity is not itself, but its magnitude
 
 
@@ -185,7 +188,12 @@ def reduce(
         if plain and type(array) is not wrap.ARRAY:  # which may have sums of its own
             plain = not (hasattr(type(array), "__array_ufunc__") or wrapping((array,)))
         if plain and self.reduction is not None and (type(axis) is int or axis is None or axis is NoValue):
+            if calls is not None and type(array) in _SEQUENCES and not tracing():
+                few = calls.few_array(array, None)
+                array = array if few is None else few
             return self.reduction(array, 0 if axis is NoValue else axis)
+        if plain and (made := running.of_integers(self, "reduce", array, 0 if axis is NoValue else axis)) is not None:
+            return made
         given = (axis, dtype, out, keepdims, initial, where)  # what is given, a class is told: a default too
         made = _reduce(self, array, **{name: x for name, x in zip(_OPTIONS, given, strict=True) if x is not NoValue})
         if (out is NoValue or out is None) and wrapping((array,)):
@@ -285,7 +293,7 @@ def accumulate(self: UfuncBase, array: Any, /, axis: Any = 0, dtype: Any = None,
     return _finish(self, "accumulate", result, out, source, found)
 
 
-@open_ufunc_method
+@functools.partial(open_ufunc_method, at_once=running.of_slices)
 @shows_out
 def reduceat(
     self: UfuncBase, array: Any, /, indices: Any, axis: Any = 0, dtype: Any = None, *more: Any, out: Any = NoValue

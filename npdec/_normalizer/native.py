@@ -13,12 +13,14 @@ from torch.utils import _python_dispatch as _dispatch
 
 from npdec._array import fp_state, transforms, wrap
 from npdec._array.backwards import reverse
+from npdec._array.convert import dtype_name
 from npdec._array.element_memory import LETTERS, taken_by
 from npdec._array.elements import NOT_YET, ElementAccess, sample_array
 from npdec._array.family import Family
 from npdec._array.methods import ArrayMethods
 from npdec._array.ordinary import stand_backwards
 from npdec._core.base import NDArrayBase
+from npdec._core.installed_numpy import numpy_or_none
 from npdec._dtypes.dtype import SCALARS
 from npdec._dtypes.spelling import SPELLINGS
 from npdec._impl import _devices, _promotion, dtypes_impl
@@ -100,6 +102,11 @@ def _attach_lazy() -> None:
     calls.attach_few(pairs, torch.get_num_threads)
     calls.attach_creation(_devices, SPELLINGS)
     calls.attach_products(_computed_by_torch)
+    numpy = numpy_or_none()
+    if numpy is not None:
+        calls.attach_numpy(
+            numpy.ndarray, numpy.generic, {letter: numpy.dtype(dtype_name(dtype)) for dtype, letter in LETTERS.items()}
+        )
 
 
 def _computed_by_torch(operator: str, letter: str, form: str, x: bytes, y: bytes) -> bytes:

@@ -98,10 +98,49 @@ def _operands(function: UfuncBase, inputs: tuple[Any, ...]) -> tuple[list[Any] |
     return operands, dtype
 
 
+def _divided(inputs: tuple[Any, ...]) -> Any:
+    """np.divmod of an array of few numbers and another, or a Python number: quotients and rests are ufuncs of their
+    own, which are computed in memory. None for others."""
+    x, y = inputs
+    if type(x) is not wrap.ARRAY or getattr(x, "_e", None) is None or tracing() or x.ndim == 0:
+        return None
+    if type(y) in _NUMBERS or (type(y) is wrap.ARRAY and y._d is x._d and getattr(y, "_e", None) is not None):
+        return wrap.NAMESPACE.value.floor_divide(x, y), wrap.NAMESPACE.value.remainder(x, y)
+    return None
+
+
+def written_where(
+    function: UfuncBase, inputs: tuple[Any, ...], out: Any, more: tuple[Any, ...], options: dict[str, Any]
+) -> bool:
+    """Whether a ufunc of arrays of few numbers has been written where a mask is true, and there are no other options.
+    All of it is computed first."""
+    if more or len(options) != 1 or (where := options.get("where")) is None:
+        return False
+    if calls is None or fp_state.watching or tracing() or function.nout != 1 or function._spare is not None:
+        return False
+    if type(out) is not wrap.ARRAY or type(where) is not wrap.ARRAY or where._d is not torch.bool:
+        return False
+    for x in inputs:
+        if type(x) not in _NUMBERS and not (type(x) is wrap.ARRAY and _is_plain(x)):
+            return False
+    made = function(*inputs)
+    if type(made) is not wrap.ARRAY or made._d is not out._d or made.shape != out.shape:
+        return False
+    merged = calls.few_where(where, made, out)
+    return merged is not None and merged.shape == out.shape and bool(calls.few_copyto(out, merged))
+
+
+def _is_plain(array: Any) -> bool:
+    """Whether an array is of numbers and nothing else, which a lazy one is."""
+    return getattr(array, "_e", None) is not None or (type(array._t) is _Tensor and not array._t.requires_grad)
+
+
 def computed(function: UfuncBase, inputs: tuple[Any, ...]) -> Any:
     """What the ufunc gives, or NoValue where it is not to be found here."""
     if fp_state.watching:
         return NoValue
+    if function.__name__ == "divmod" and (pair := _divided(inputs)) is not None:
+        return pair
     made = _of_one_dtype(function, inputs)
     mixed = made is None and discrete_calls.is_mixed(inputs)
     if mixed and function._loops != "logical":

@@ -9,13 +9,15 @@ import torch
 
 from npdec._array import fp_state, wrap
 from npdec._core.base import UfuncBase
+from npdec._core.installed_numpy import numpy_or_none
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._impl import _util
+from npdec._impl._promotion import RANGES
 from npdec._native import calls
 from npdec._torch.functorch import is_transformed
 from npdec._torch.tracing import recording, tracing
 
-__all__ = ["along", "of_vector"]
+__all__ = ["along", "of_integers", "of_slices", "of_vector"]
 
 
 def of_vector(function: Any = None, array: Any = None, *more: Any) -> Any:
@@ -44,6 +46,22 @@ def of_vector(function: Any = None, array: Any = None, *more: Any) -> Any:
     return wrap.array_of(made, made.dtype)
 
 
+def of_slices(function: Any = None, array: Any = None, indices: Any = None, *more: Any) -> Any:
+    """Slices of a vector of few numbers, each folded; None for others."""
+    if calls is None or more or type(array) is not wrap.ARRAY or tracing():
+        return None
+    return calls.few_reduceat(function.__name__, array, indices)
+
+
+def of_integers(function: UfuncBase, method: str, array: Any, axis: Any) -> Any:
+    """What a method of NumPy's ufunc makes of few integers or booleans, which is exact; None for others."""
+    if calls is None or type(array) is not wrap.ARRAY or array._d not in _WHOLE or tracing():
+        return None
+    theirs = getattr(getattr(numpy_or_none(), function.__name__, None), method, None)
+    return None if theirs is None or function.nin != 2 else calls.few_by_numpy(theirs, array, axis)
+
+
+_WHOLE = frozenset(RANGES) | {torch.bool}
 _RUNNING = {"add": torch.cumsum, "multiply": torch.cumprod}
 _FOLDED = {"add": "sum", "multiply": "prod", "maximum": "maximum", "minimum": "minimum"}
 _FEW = 32  # elements that are all read sooner than one is chosen

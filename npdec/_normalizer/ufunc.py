@@ -188,6 +188,8 @@ class ufunc(UfuncBase):
             if options or more or (out is not NoValue and out is not None):
                 if not options and not more and ordinary_calls.written(self, inputs, out):
                     return out
+                if options and ordinary_calls.written_where(self, inputs, out, more, options):
+                    return out
                 return self._with_options(inputs, out, more, options or {})
             result = ordinary_calls.computed(self, inputs)
             if result is not NoValue:

@@ -14,6 +14,7 @@ import torch
 from npdec._array import wrap
 from npdec._array.convert import as_dtype, as_tensor, dtype_name
 from npdec._array.output import check_writeable, write
+from npdec._array.scalars import float64
 from npdec._array.shapes import as_shape
 from npdec._core.base import ArrayBase, plain_of
 from npdec._core.tracebacks import cut, cuts
@@ -63,9 +64,11 @@ def selected(x: Any, indices: Any, axis: int) -> Any:
 @cuts
 def chosen(stream: Any, a: Any, size: Any, replace: bool, p: Any, axis: int | None, **options: Any) -> Any:
     """Elements of `a` along an axis (None: of a vector), or numbers below it."""
-    n = as_count(a)
+    n = None if type(a) is wrap.ARRAY else as_count(a)
     if n is not None:
         return stream.choice(n, size, replace, p, **options)
+    if type(a) is wrap.ARRAY and a.ndim == 1 and a.size:
+        return a[stream.choice(a.size, size, replace, p, **options)]
     if isinstance(a, (list, tuple)) and size is None and any(isinstance(item, str) for item in a):
         return a[stream.choice(len(a), None, replace, p, **options)]  # one word; arrays of text there are not
     x = _elements_of(a)
@@ -80,9 +83,11 @@ def chosen(stream: Any, a: Any, size: Any, replace: bool, p: Any, axis: int | No
 
 @cuts
 def permutation(stream: Any, x: Any, axis: int) -> Any:
-    n = as_count(x)
+    n = None if type(x) is wrap.ARRAY else as_count(x)
     if n is not None:
-        return wrap.wrap_array(stream.permutation(n))
+        return stream.order(n)
+    if type(x) is wrap.ARRAY and x.ndim and normalize_axis(axis, x.ndim) == 0:
+        return x[stream.order(len(x))]
     x = _elements_of(x)
     if not x.ndim:
         raise AxisError(axis, 0)
@@ -124,6 +129,8 @@ def shuffle(stream: Any, x: Any, axis: int) -> None:
 def filled(stream: Any, name: str, parameters: tuple[Any, ...], size: Any, dtype: Any, out: Any, **options: Any) -> Any:
     """Draws in float64 or float32, written into `out` if it is given."""
     try:
+        if dtype is float64 and out is None:
+            return stream.draw(name, *parameters, size=size, **options)
         wanted = as_dtype(dtype)
         if wanted not in (torch.float32, torch.float64):
             raise TypeError(f"Unsupported dtype {wrap.dtype_repr(wanted)} for {name}")

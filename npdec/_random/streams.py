@@ -15,17 +15,22 @@ import torch
 
 from npdec._array import wrap
 from npdec._array.convert import as_dtype, as_tensor, dtype_name
+from npdec._array.packing import HOSTED
+from npdec._array.scalars import int64
 from npdec._array.shapes import as_shape
 from npdec._core.base import ArrayBase, SubclassBase, plain_of
 from npdec._core.tracebacks import cut, cuts
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._impl import _devices, _util, random_impl
 from npdec._impl._devices import current_device
+from npdec._native import calls
 from npdec._torch.functorch import at_level_of, is_gradient_wrapped, unwrapped
-from npdec._torch.tracing import refuse_recording
+from npdec._torch.tracing import refuse_recording, tracing
 from npdec.exceptions import DecompositionWarning
 
 __all__ = ["NumpyStream", "SharedStream", "Stream", "TorchStream", "from_numpy", "numpy_random", "plain", "to_numpy"]
+
+_AS_THEY_ARE = frozenset({int, float, bool, type(None)})
 
 
 def has_numpy() -> bool:
@@ -63,6 +68,10 @@ def plain(name: str, x: Any) -> torch.Tensor:
 
 def to_numpy(name: str, x: Any) -> Any:
     """An argument as NumPy takes it: arrays on the host, scalars as Python numbers, anything else as it is."""
+    if type(x) in _AS_THEY_ARE:
+        return x
+    if type(x) in HOSTED and (number := x._n) is not None and not tracing():
+        return number
     x = plain_of(x)
     if isinstance(x, (ArrayBase, torch.Tensor)):
         tensor = plain(name, x).detach().resolve_conj().resolve_neg()
@@ -80,6 +89,10 @@ def to_numpy(name: str, x: Any) -> Any:
 
 def from_numpy(x: Any) -> Any:
     """A result of NumPy: arrays and scalars become npdec's, Python's numbers stay."""
+    if type(x) is float:
+        return x
+    if calls is not None and not tracing() and (made := calls.few_from_numpy(x)) is not None:
+        return made
     import numpy
 
     if isinstance(x, numpy.ndarray):
@@ -128,6 +141,9 @@ class Stream(Protocol):
     def permutation(self, n: int) -> torch.Tensor:
         """The numbers below n in random order."""
 
+    def order(self, n: int) -> Any:
+        """The same, as an array."""
+
     def permuted(self, positions: torch.Tensor, axis: int | None) -> torch.Tensor:
         """Positions with each line along an axis in random order."""
 
@@ -153,15 +169,23 @@ class NumpyStream:
         try:
             if "dtype" in options:
                 options["dtype"] = numpy_dtype(options["dtype"])
-            arguments = [x if _converts_itself(x) else to_numpy(name, x) for x in parameters]
-            return from_numpy(getattr(self.source, name)(*arguments, size=to_numpy(name, size), **options))
+            arguments = []
+            for x in parameters:
+                kept = type(x) in _AS_THEY_ARE or _converts_itself(x)
+                arguments.append(x if kept else to_numpy(name, x))
+            draw = getattr(self.source, name)
+            if size is None:
+                return from_numpy(draw(*arguments, **options))
+            return from_numpy(draw(*arguments, size=to_numpy(name, size), **options))
         except Exception as error:
             raise cut(error)  # noqa: B904
 
     def integers(self, name: str, low: Any, high: Any, size: Any, dtype: Any, endpoint: bool) -> Any:
-        options = {"endpoint": True} if endpoint else {}
+        options: dict[str, Any] = {"endpoint": True} if endpoint else {}
+        if dtype is not int64 or name != "integers":  # of which that is the default
+            options["dtype"] = dtype
         try:
-            return self.draw(name, low, high, size=size, dtype=dtype, **options)
+            return self.draw(name, low, high, size=size, **options)
         except Exception as error:
             raise cut(error)  # noqa: B904
 
@@ -170,6 +194,9 @@ class NumpyStream:
 
     def permutation(self, n: int) -> torch.Tensor:
         return as_tensor(self.source.permutation(n))
+
+    def order(self, n: int) -> Any:
+        return from_numpy(self.source.permutation(n))
 
     def permuted(self, positions: torch.Tensor, axis: int | None) -> torch.Tensor:
         return as_tensor(self.source.permuted(to_numpy("permuted", positions), axis=axis))
@@ -237,6 +264,9 @@ class TorchStream:
 
     def permutation(self, n: int) -> torch.Tensor:
         return random_impl.permutation(self.source, n)
+
+    def order(self, n: int) -> Any:
+        return wrap.wrap_array(random_impl.permutation(self.source, n))
 
     def permuted(self, positions: torch.Tensor, axis: int | None) -> torch.Tensor:
         return random_impl.permuted(self.source, positions.to(self.source.device), axis)
