@@ -269,10 +269,11 @@ def by_means(mean: Function | None, rates: Function | None, of_one: ordinary.For
 def _by_means(
     mean: Function | None, key: Any, beside: bool, of_one: ordinary.Form, func: Function, args: Sequence[Any]
 ) -> Any:
-    if len(args) == 2 and (found := smooth_numbers(key, func, *args)) is not None:
+    x = args[0] if type(args[0]) is DecomposedTensor else args[-1]
+    is_number = len(args) == 2 and type(x) is DecomposedTensor and not x.value.ndim
+    if is_number and (found := smooth_numbers(key, func, *args)) is not None:
         return found
     if len(args) != 2 or not type(args[0]) is type(args[1]) is DecomposedTensor:
-        x = args[0] if type(args[0]) is DecomposedTensor else args[-1]
         if len(args) != 2 or type(x) is not DecomposedTensor:
             return of_one(func, args)
         made: Any = NotImplemented if x.value.ndim else _beside_constant(key, func, *args)

@@ -23,4 +23,5 @@ def test_functions_of_elements_and_products_of_two_are_short():
     calls = route.of_registry()
     assert {"torch.tanh", "torch.abs", "torch.matmul", "torch.mul", "torch.div", "softplus"} <= calls.keys()
     counts = {name: route.counted(call) for name, call in calls.items()}
-    assert not {name: count for name, count in counts.items() if count[0] > 35 or count[1] > 7}
+    # One file more where C is asked first, which leaves all to Python while its calls are counted.
+    assert not {name: count for name, count in counts.items() if count[0] > 35 or count[1] > 8}
