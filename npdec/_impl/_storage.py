@@ -122,6 +122,11 @@ def _in_order(x: torch.Tensor) -> list[int]:
     return sorted(range(x.ndim), key=lambda i: -strides[i])
 
 
+def laid_as(source: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+    """`x` without gaps in memory, its axes there in the order of those of `source`."""
+    return x if source.is_contiguous() else _laid_out(x, _in_order(source))
+
+
 def _laid_out(x: torch.Tensor, axes: list[int]) -> torch.Tensor:
     inverse = sorted(range(x.ndim), key=axes.__getitem__)
     return x.permute(axes).contiguous().permute(inverse)

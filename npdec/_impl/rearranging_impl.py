@@ -229,12 +229,12 @@ def roll(a: ArrayLike, shift: ShapeLike, axis: AxisLike | None = None) -> Array:
     """
     if axis is None:
         return _storage.moved(torch.roll, a.reshape(-1), sum(shift) % max(a.numel(), 1)).reshape(a.shape)
-    axes = _util.normalize_axes(axis, a.ndim, allow_duplicate=True)
+    axes, shifts = _util.normalize_axes(axis, a.ndim, allow_duplicate=True), dict[int, int]()
     count = shape_impl.common_shape([(len(shift),), (len(axes),)])[0]
-    shifts: dict[int, int] = {}
     for one, at in zip(shift if len(shift) == count else shift * count, axes if len(axes) == count else axes * count):
         shifts[at] = (shifts.get(at, 0) + one) % max(a.shape[at], 1)  # within 64 bits
-    return _storage.moved(torch.roll, a, tuple(shifts.values()), tuple(shifts)) if shifts else a.clone()
+    rolled = _storage.moved(torch.roll, a, tuple(shifts.values()), tuple(shifts)) if shifts else a.clone()
+    return _storage.laid_as(a, rolled)
 
 
 # --- adding and removing ----------------------------------------------------------------------------------------------

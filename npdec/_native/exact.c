@@ -143,16 +143,11 @@ taken_over(PyObject *x)
     made.itemsize = SIZES[made.kind];
     if (buffer.ndim > 0 && buffer.ndim <= MOST_AXES && buffer.len > 0 && are_few(buffer.len / made.itemsize)) {
         memcpy(made.shape, buffer.shape, (size_t)buffer.ndim * sizeof(Py_ssize_t));
-        if (!PyBuffer_IsContiguous(&buffer, 'C') && PyBuffer_IsContiguous(&buffer, 'F')) {
-            memcpy(made.strides, buffer.strides, (size_t)buffer.ndim * sizeof(Py_ssize_t));
+        memcpy(made.strides, buffer.strides, (size_t)buffer.ndim * sizeof(Py_ssize_t));
+        if (PyBuffer_IsContiguous(&buffer, 'A')) { /* other orders of axes are Python's */
             found = new_lazy_laid(&made, buffer.len);
             if (found != NULL)
                 memcpy(made.memory, buffer.buf, (size_t)buffer.len);
-        }
-        else {
-            found = new_lazy(&made);
-            if (found != NULL && PyBuffer_ToContiguous(made.memory, &buffer, buffer.len, 'C') < 0)
-                Py_CLEAR(found);
         }
     }
     PyBuffer_Release(&buffer);

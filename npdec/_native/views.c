@@ -144,7 +144,7 @@ few_squeeze(PyObject *module, PyObject *array)
             part.shape[part.rank] = of->shape[axis];
             part.strides[part.rank++] = of->strides[axis];
         }
-    return part.rank == 0 ? Py_NewRef(Py_None) : lazy_view(array, &part);
+    return part.rank == 0 ? Py_NewRef(Py_None) : part.rank == of->rank ? Py_NewRef(array) : lazy_view(array, &part);
 }
 
 /* `np.fill_diagonal(a, number)` of a table: True where it is done. */

@@ -62,7 +62,7 @@ def at(self: UfuncBase, a: Any, indices: Any, b: Any = None, /) -> None:
     array([2., 0., 1.])
     """
     name = self.__name__
-    if calls is not None and not tracing() and calls.few_at(name, a, indices, b):
+    if self.nin == 2 and calls is not None and not tracing() and calls.few_at(name, a, indices, b):
         return
     if self.signature is not None:
         raise TypeError(

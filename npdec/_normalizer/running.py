@@ -54,11 +54,13 @@ def of_slices(function: Any = None, array: Any = None, indices: Any = None, *mor
 
 
 def of_integers(function: UfuncBase, method: str, array: Any, axis: Any) -> Any:
-    """What a method of NumPy's ufunc makes of few integers or booleans, which is exact; None for others."""
+    """What a method of NumPy's ufunc makes of few integers or booleans where that is exact: such ones again; None for
+    others."""
     if calls is None or type(array) is not wrap.ARRAY or array._d not in _WHOLE or tracing():
         return None
     theirs = getattr(getattr(numpy_or_none(), function.__name__, None), method, None)
-    return None if theirs is None or function.nin != 2 else calls.few_by_numpy(theirs, array, axis)
+    made = None if theirs is None or function.nin != 2 else calls.few_by_numpy(theirs, array, axis)
+    return None if made is None or made._d not in _WHOLE else made
 
 
 _WHOLE = frozenset(RANGES) | {torch.bool}
