@@ -11,7 +11,7 @@ import pytest
 
 import npdec as np
 
-pytestmark = pytest.mark.quick
+pytestmark = pytest.mark.slow
 ENDS = [(1.5 + 1j, 0.1), (-0.4j, 2.0), (0.0, 1.0 + 1j), (2.0, 2.0), (0.0, 0.0), (1e7, 1.0)]
 
 

@@ -21,7 +21,6 @@ from npdec._law.complex_order_of_few import ORDER
 from npdec._native import calls
 from npdec._rules import dispatch
 
-pytestmark = pytest.mark.quick
 DIGITS = {torch.float32: 1e-5, torch.float64: 1e-11, torch.complex64: 1e-5, torch.complex128: 1e-11}
 OF_ONE = {
     "-": operator.neg, "abs": abs, "conj": lambda z: z.conj(), "real": lambda z: z.real, "imag": lambda z: z.imag,
@@ -113,6 +112,7 @@ def test_of_one(name: str, dtype: str) -> None:
         assert any(compared) or after is not AFTER
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["complex128", "complex64"])
 @pytest.mark.parametrize("name", OF_TWO)
 def test_of_two(name: str, dtype: str) -> None:
@@ -163,6 +163,7 @@ POWERS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["complex128", "complex64"])
 @pytest.mark.parametrize("ends", POWERS, ids=str)
 def test_powers(ends: Any, dtype: str) -> None:

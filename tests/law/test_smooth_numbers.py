@@ -15,7 +15,7 @@ import npdec as np
 from npdec._law import numbers_in_c, ordinary_pairs
 from npdec._native import calls
 
-pytestmark = pytest.mark.quick
+pytestmark = pytest.mark.slow
 FUNCTIONS = "hypot arctan2 logaddexp logaddexp2 nextafter power float_power".split()
 PLACES = [0.0, -0.0, 1.0, -1.0, 0.5, 2.0, 3.0, 1e-9, 1.0 + 1e-9, -2.5, 40.0, 1e-160]
 

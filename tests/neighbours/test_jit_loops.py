@@ -9,7 +9,6 @@ import pytest
 
 import jit_programs
 import npdec as np
-import tiers
 from npdec._jit import loops
 
 
@@ -202,11 +201,12 @@ def program(seed):
     return scope["program"], drawn.given
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_drawn_loops(monkeypatch):
     monkeypatch.setattr(loops, "MOST_OPERATIONS", 400)
     tried = count = 0
-    for seed in range(tiers.fewer(30, 6)):
+    for seed in range(30):
         function, arguments = program(seed)
         theirs, ours = ([np.array(one) for one in arguments] for _ in range(2))
         try:
