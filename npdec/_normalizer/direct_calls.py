@@ -39,9 +39,9 @@ _FEW |= {"ravel": 1, "nonzero": 1, "trace": 1, "take_along_axis": 3, "searchsort
 _FEW |= {"transpose": 2, "squeeze": 1, "full": 3, "column_stack": 1}
 # Those whose results are exact, which NumPy computes of few numbers, and how many parameters it is given.
 _EXACT = {"repeat": 3, "tile": 2, "lexsort": 2, "digitize": 3, "packbits": 3, "unpackbits": 4, "choose": 2, "select": 3}
-_EXACT |= {"unravel_index": 2, "ravel_multi_index": 2, "roll": 3, "delete": 3, "insert": 4, "append": 3, "triu": 2}
-_EXACT |= {"tril": 2, "diagflat": 2, "argwhere": 1, "flatnonzero": 1, "compress": 3, "extract": 2, "take": 3}
-_EXACT |= {"array_equal": 2, "isin": 2, "pad": 3, "interp": 3}
+_EXACT |= {"unravel_index": 2, "ravel_multi_index": 2, "delete": 3, "insert": 4, "append": 3}
+_EXACT |= {"diagflat": 2, "argwhere": 1, "flatnonzero": 1, "compress": 3, "extract": 2, "take": 3}
+_EXACT |= {"isin": 2, "pad": 3, "interp": 3}
 # The same, of integers and booleans alone.
 _EXACT_OF_INTEGERS = {"unique": 5, "bincount": 3, "intersect1d": 2, "union1d": 2, "setdiff1d": 2}
 _SORTED = frozenset({"sort", "argsort"})  # of so few numbers that a stable sort is as quick as any
