@@ -21,7 +21,9 @@ from npdec._impl.dtypes_impl import RANGES, WHOLE, WIDE_UNSIGNED, kept_beside, p
 from npdec._native import calls
 from npdec._torch.tracing import tracing
 
-__all__ = ["sorted_in_place", "write"]
+__all__ = ["FEW_SORTED", "sorted_in_place", "write"]
+
+FEW_SORTED = 512  # numbers, of which a stable sort is as quick as any
 
 _Tensor = torch.Tensor
 # What fill_ takes of Python's numbers as NumPy does: floats are rounded once, integers fit.
@@ -286,10 +288,7 @@ def _put_at(tensor: torch.Tensor, dtype: torch.dtype, items: Sequence[Any], numb
 def sorted_in_place(array: Any, axis: int) -> bool:
     """Whether an array of so few numbers as a stable sort is quick for has been sorted, by NumPy."""
     numpy = numpy_or_none()
-    if calls is None or numpy is None or tracing() or array.size > _FEW_SORTED:
+    if calls is None or numpy is None or tracing() or array.size > FEW_SORTED:
         return False
     made = calls.few_by_numpy(numpy.sort, array, axis, "stable")
     return made is not None and bool(calls.few_copyto(array, made))
-
-
-_FEW_SORTED = 512

@@ -18,6 +18,7 @@ from torch.utils import _python_dispatch as dispatch
 from npdec._array import fp_state, memory, wrap
 from npdec._array.family import family_of
 from npdec._array.ordinary import is_free
+from npdec._array.ordinary_writes import FEW_SORTED
 from npdec._core.installed_numpy import numpy_or_none
 from npdec._core.signatures import Parameter
 from npdec._core.tags import NoValue, Spec
@@ -44,8 +45,7 @@ _EXACT |= {"diagflat": 2, "argwhere": 1, "flatnonzero": 1, "compress": 3, "extra
 _EXACT |= {"isin": 2, "pad": 3, "interp": 3}
 # The same, of integers and booleans alone.
 _EXACT_OF_INTEGERS = {"unique": 5, "bincount": 3, "intersect1d": 2, "union1d": 2, "setdiff1d": 2}
-_SORTED = frozenset({"sort", "argsort"})  # of so few numbers that a stable sort is as quick as any
-_FEW_SORTED = 512
+_SORTED = frozenset({"sort", "argsort"})
 _MODES = "('constant', 'edge', 'reflect', 'symmetric', 'wrap')"  # of `pad`: the others compute
 _WRITTEN = {"put_along_axis": 4, "copyto": 2, "fill_diagonal": 2}  # which say whether they have
 # Those that it computes by name of an array, and along an axis.
@@ -217,7 +217,7 @@ def _by_numpy(name: str, parameters: tuple[Parameter, ...], namespace: dict[str,
         tests.append("weights is None")
     words = ["_by_numpy", *(p.name for p in given)]
     if name in _SORTED:
-        tests.append(f"type(a) is _Array and a.ndim == 1 and a.size <= {_FEW_SORTED}")  # tables lie as torch sorts
+        tests.append(f"type(a) is _Array and a.ndim == 1 and a.size <= {FEW_SORTED}")  # tables lie as torch sorts
         words.append("'stable'")
     call = f"_few_by_numpy({', '.join(words)})"
     return [f"if {' and '.join(tests)}:", *_indented([f"_c = {call}", "if _c is not None: return _c"])]

@@ -67,7 +67,7 @@ def chosen(stream: Any, a: Any, size: Any, replace: bool, p: Any, axis: int | No
     n = None if type(a) is wrap.ARRAY else as_count(a)
     if n is not None:
         return stream.choice(n, size, replace, p, **options)
-    if type(a) is wrap.ARRAY and a.ndim == 1 and a.size:
+    if type(a) is wrap.ARRAY and a.ndim == 1 and a.size and axis in (None, 0):
         return a[stream.choice(a.size, size, replace, p, **options)]
     if isinstance(a, (list, tuple)) and size is None and any(isinstance(item, str) for item in a):
         return a[stream.choice(len(a), None, replace, p, **options)]  # one word; arrays of text there are not

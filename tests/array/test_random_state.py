@@ -330,3 +330,9 @@ def test_pickles_that_name_the_bit_generator():
     other = make("MT19937")
     other.__setstate__(state)
     assert other.normal() == rng.normal()
+
+
+@pytest.mark.parametrize("axis", [1, 5, -2])
+def test_choices_along_an_axis_that_is_not_there(axis: int) -> None:
+    with pytest.raises(IndexError):  # which AxisError is
+        np.random.default_rng(0).choice(np.arange(3.0), 2, axis=axis)
