@@ -78,11 +78,7 @@ class flatiter(ArrayBase):
     @property
     def coords(self) -> tuple[int, ...]:
         """The coordinates of the next element."""
-        rest, coords = self._at, []
-        for length in reversed(self._array.shape[1:]):
-            rest, last = divmod(rest, max(length, 1))
-            coords.append(last)
-        return (rest, *reversed(coords)) if self._array.ndim else ()
+        return self._place(self._at)
 
     def copy(self, /) -> Any:
         """The elements as a new 1-d array."""
@@ -112,16 +108,13 @@ class flatiter(ArrayBase):
         self._at += 1
         return scalar
 
-    def _place(self, index: int) -> int | tuple[int, ...]:
-        """The key of an element of the array, given its row-major number."""
-        shape = self._array.shape
-        if len(shape) == 1:
-            return index
-        place = []
-        for length in reversed(shape):
-            index, last = divmod(index, length)
+    def _place(self, index: int) -> tuple[int, ...]:
+        """The coordinates of an element of the array, given its row-major number."""
+        shape, place = self._array.shape, []
+        for length in reversed(shape[1:]):
+            index, last = divmod(index, max(length, 1))
             place.append(last)
-        return tuple(reversed(place))
+        return (index, *reversed(place)) if shape else ()
 
     def _element(self, index: int) -> Any:
         return self._array[self._place(index)]

@@ -87,6 +87,25 @@ seen_by_numpy(PyObject *array)
     return made;
 }
 
+/* A list or a tuple of what a function makes of each item; NULL where it makes nothing of one. */
+static PyObject *
+each(PyObject *items, PyObject *(*function)(PyObject *))
+{
+    int is_list = PyList_CheckExact(items);
+    Py_ssize_t count = PySequence_Fast_GET_SIZE(items);
+    PyObject *made = is_list ? PyList_New(count) : PyTuple_New(count);
+    for (Py_ssize_t i = 0; made != NULL && i < count; i++) {
+        PyObject *item = function(PySequence_Fast_GET_ITEM(items, i));
+        if (item == NULL)
+            Py_CLEAR(made);
+        else if (is_list)
+            PyList_SET_ITEM(made, i, item);
+        else
+            PyTuple_SET_ITEM(made, i, item);
+    }
+    return made;
+}
+
 /* An argument as NumPy takes it: an array, a number or text of Python's, or a sequence of such; NULL for others. */
 static PyObject *
 as_numpy_takes(PyObject *x)
@@ -99,21 +118,7 @@ as_numpy_takes(PyObject *x)
     int kind = kind_of_type(Py_TYPE(x));
     if (kind >= 0)
         return number_of(x, kind) == NULL ? NULL : PyObject_CallOneArg(types[kind], number_of(x, kind));
-    int is_list = PyList_CheckExact(x);
-    if (!is_list && !PyTuple_CheckExact(x))
-        return NULL;
-    Py_ssize_t count = PySequence_Fast_GET_SIZE(x);
-    PyObject *made = is_list ? PyList_New(count) : PyTuple_New(count);
-    for (Py_ssize_t i = 0; made != NULL && i < count; i++) {
-        PyObject *item = as_numpy_takes(PySequence_Fast_GET_ITEM(x, i));
-        if (item == NULL)
-            Py_CLEAR(made);
-        else if (is_list)
-            PyList_SET_ITEM(made, i, item);
-        else
-            PyTuple_SET_ITEM(made, i, item);
-    }
-    return made;
+    return PyList_CheckExact(x) || PyTuple_CheckExact(x) ? each(x, as_numpy_takes) : NULL;
 }
 
 /* --- what it gives ------------------------------------------------------------------------------------------------ */
@@ -161,21 +166,8 @@ from_numpy(PyObject *x)
         return taken_over(x);
     if (PyBool_Check(x) || PyLong_CheckExact(x))
         return Py_NewRef(x);
-    int is_list = PyList_CheckExact(x);
-    if (is_list || PyTuple_CheckExact(x)) {
-        Py_ssize_t count = PySequence_Fast_GET_SIZE(x);
-        PyObject *made = is_list ? PyList_New(count) : PyTuple_New(count);
-        for (Py_ssize_t i = 0; made != NULL && i < count; i++) {
-            PyObject *item = from_numpy(PySequence_Fast_GET_ITEM(x, i));
-            if (item == NULL)
-                Py_CLEAR(made);
-            else if (is_list)
-                PyList_SET_ITEM(made, i, item);
-            else
-                PyTuple_SET_ITEM(made, i, item);
-        }
-        return made;
-    }
+    if (PyList_CheckExact(x) || PyTuple_CheckExact(x))
+        return each(x, from_numpy);
     PyObject *dtype = PyObject_GetAttr(x, word_dtype); /* a scalar */
     int kind = dtype == NULL ? -1 : kind_by_numpy(dtype);
     Py_XDECREF(dtype);
