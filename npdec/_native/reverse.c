@@ -368,3 +368,15 @@ attach_reverse(PyObject *module, PyObject *args)
         return NULL;
     Py_RETURN_NONE;
 }
+
+PyObject *
+made_of_rows(PyObject *carrier, PyObject *low, const Reversed *x)
+{
+    PyObject *value = carrier == NULL ? NULL : PyObject_CallMethodNoArgs(carrier, names.detach);
+    if (value == NULL) {
+        Py_XDECREF(carrier);
+        Py_XDECREF(low);
+        return NULL;
+    }
+    return made_in_reverse(value, widened(Py_NewRef(low), &x->value_at), low, carrier, x);
+}

@@ -26,6 +26,8 @@ int put_data(PyObject *carrier, PyObject *value);  /* let what is on a graph hav
 
 int are_settings_usual(void);
 /* A new value on the graph of a carrier: `back` takes gradients of it, and the tensors that are held, to the carrier's. */
+/* What a carrier on the graph, or NULL, and a residual of equal rows, given by one, are; steals both. */
+PyObject *made_of_rows(PyObject *carrier, PyObject *low, const Reversed *x);
 PyObject *on_graph_by(PyObject *value, PyObject *carrier, PyObject *back, PyObject *held);
 
 /* reverse_slopes.c: a function of torch, and what it is called with behind its first argument. */

@@ -63,7 +63,7 @@ by_rows(const Form *form, const Reversed *x, PyObject *const *args, Py_ssize_t c
 {
     PyObject *const *told = ((PyTupleObject *)form->rest)->ob_item; /* what takes gradients back, torch's, deepest */
     PyObject *parts[4] = {args[1], Py_None, Py_None, NULL}, *numbers = NULL, *held = NULL, *back = NULL;
-    PyObject *value = NULL, *low = NULL, *carrier = NULL, *made = NULL, *scale = NULL;
+    PyObject *low = NULL, *carrier = NULL, *made = NULL, *scale = NULL;
     PyObject *weight = constant(count > 2 ? args[2] : Py_None, &x->value_at, length);
     PyObject *bias = weight == NULL ? NULL : constant(count > 3 ? args[3] : Py_None, &x->value_at, length);
     PyObject *row = bias == NULL ? NULL : row_of(x, x->value_at.rank - axes);
@@ -79,8 +79,6 @@ by_rows(const Form *form, const Reversed *x, PyObject *const *args, Py_ssize_t c
         && (low = call(told[1], row, parts, 4)) != NULL && (held = PyTuple_Pack(2, x->value, row)) != NULL
         && (back = PyObject_CallFunction(told[0], "OOn", numbers, scale, length)) != NULL)
         carrier = on_graph_by(made, x->on_graph, back, held);
-    if (carrier != NULL)
-        value = PyObject_CallMethodNoArgs(carrier, names.detach);
     Py_XDECREF(back);
     Py_XDECREF(held);
     Py_XDECREF(made);
@@ -90,12 +88,7 @@ by_rows(const Form *form, const Reversed *x, PyObject *const *args, Py_ssize_t c
     Py_XDECREF(row);
     Py_XDECREF(bias);
     Py_XDECREF(weight);
-    if (value == NULL) {
-        Py_XDECREF(carrier);
-        Py_XDECREF(low);
-        return NULL;
-    }
-    return made_in_reverse(value, widened(Py_NewRef(low), &x->value_at), low, carrier, x);
+    return made_of_rows(carrier, low, x);
 }
 
 /* layer_norm(x, shape, weight, bias, eps) */

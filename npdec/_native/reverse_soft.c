@@ -21,7 +21,7 @@ is_along_last(PyObject *const *args, Py_ssize_t count, int rank)
 static PyObject *
 by_rows(const Reversed *x, const Form *form, PyObject *axis)
 {
-    PyObject *plan = NULL, *low = NULL, *made = NULL, *carrier = NULL, *value = NULL, *held = NULL;
+    PyObject *plan = NULL, *low = NULL, *made = NULL, *carrier = NULL, *held = NULL;
     PyObject *row = row_of(x, x->value_at.rank - 1), *longest = NULL;
     if (row != NULL) {
         PyObject *ends[2] = {x->value, row};
@@ -34,19 +34,12 @@ by_rows(const Reversed *x, const Form *form, PyObject *axis)
     if (made != NULL && (low = call(PyTuple_GET_ITEM(form->rest, 1), row, &axis, 1)) != NULL
         && (held = PyTuple_Pack(2, x->value, row)) != NULL)
         carrier = on_graph_by(made, x->on_graph, PyTuple_GET_ITEM(plan, 1), held);
-    if (carrier != NULL)
-        value = PyObject_CallMethodNoArgs(carrier, names.detach);
     Py_XDECREF(held);
     Py_XDECREF(made);
     Py_XDECREF(plan);
     Py_XDECREF(longest);
     Py_XDECREF(row);
-    if (value == NULL) {
-        Py_XDECREF(carrier);
-        Py_XDECREF(low);
-        return NULL;
-    }
-    return made_in_reverse(value, widened(Py_NewRef(low), &x->value_at), low, carrier, x);
+    return made_of_rows(carrier, low, x);
 }
 
 PyObject *
