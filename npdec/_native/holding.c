@@ -180,7 +180,13 @@ hold(PyObject *array)
 void
 written(PyObject *array)
 {
-    ((Elements *)SLOT(array, arrays.of_elements))->of->is_written = 1;
+    struct memory *memory = ((Elements *)SLOT(array, arrays.of_elements))->of;
+    memory->is_written = 1;
+    if (memory->is_lent) {
+        memory->is_lent = memory->is_written = 0;
+        if (tell_of_write(memory->tensor) < 0)
+            PyErr_WriteUnraisable(array);
+    }
 }
 
 /* --- the slots of arrays, as Python has them ---------------------------------------------------------------------- */
@@ -210,9 +216,17 @@ set_slot(PyObject *array, PyObject *value, void *which)
     return 0;
 }
 
+static PyObject *
+get_lent(PyObject *array, void *which)
+{
+    return SLOT(array, arrays.of_elements) == NULL ? get_slot(array, &arrays.of_tensor) : lent_tensor(array);
+}
+
 static PyGetSetDef slots[] = {
     {"_t", get_slot, set_slot, "The tensor, which a lazy array gets when it is asked for.", &arrays.of_tensor},
-    {"_m", get_slot, set_slot, "The arrays over the same memory, or None.", &arrays.of_family}};
+    {"_m", get_slot, set_slot, "The arrays over the same memory, or None.", &arrays.of_family},
+    {"_lent", get_lent, NULL, "The tensor, to be read: an array stays lazy, and what is made of it has memory of its own.",
+     NULL}};
 
 /* Whether torch's interface is of the version that is used here. */
 PyObject *
@@ -253,7 +267,7 @@ attach_lazy(PyObject *module, PyObject *args)
     Py_XSETREF(asked.zero, PyLong_FromLong(0));
     if (asked.settler == NULL)
         return NULL;
-    for (int i = 0; i < 2; i++) {
+    for (size_t i = 0; i < sizeof slots / sizeof *slots; i++) {
         PyObject *slot = PyDescr_NewGetSet(owner, &slots[i]);
         int failed = slot == NULL ? -1 : PyObject_SetAttrString((PyObject *)owner, slots[i].name, slot);
         Py_XDECREF(slot);

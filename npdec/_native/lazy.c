@@ -68,6 +68,7 @@ free_elements(Elements *elements)
 {
     PyTypeObject *type = Py_TYPE(elements);
     leave(elements);
+    Py_CLEAR(elements->seen);
     type->tp_free(elements);
     Py_DECREF(type);
 }

@@ -13,6 +13,7 @@ struct memory {
     PyObject *family;       /* of the arrays over it, where there was one before; else NULL */
     Elements *first;        /* those that look at it */
     int is_written;         /* after the tensor was made */
+    int is_lent;            /* the tensor, or a view of it, to a function that may keep it for a gradient */
 };
 
 /* What a tensor is made of. Memory that is npdec's until then follows, at a multiple of 64 bytes as torch has it. */

@@ -106,6 +106,7 @@ typedef struct elements {
     Py_ssize_t itemsize, shape[MOST_AXES], strides[MOST_AXES]; /* the strides in bytes */
     struct memory *of;                                /* what a lazy array shares with others; else NULL */
     PyObject *array;                                  /* the lazy array, which holds these elements */
+    PyObject *seen;                                   /* of a lazy array: the view that torch has read it by, or NULL */
     struct elements *next, *before;
 } Elements;
 extern PyTypeObject *elements_type;
@@ -124,6 +125,7 @@ PyObject *new_lazy_laid(Elements *whole, Py_ssize_t size); /* the same, with str
 PyObject *lazy_view(PyObject *array, const Elements *part); /* of a lazy array */
 int settle(PyObject *array);                          /* make the tensors of a lazy array and all over its memory */
 PyObject *tensor_of(PyObject *array);                 /* borrowed, if it carries nothing; else NULL */
+PyObject *lent_tensor(PyObject *array);               /* to be read: a lazy array stays lazy; NULL with an error */
 typedef struct {
     struct memory *memory;
     char *lent;

@@ -29,6 +29,20 @@ seen_by(struct memory *memory, const Elements *elements)
     return seen;
 }
 
+/* The same of a lazy array, which keeps it: its elements as they lie `forward`. */
+static PyObject *
+view_by(struct memory *memory, Elements *elements, const Elements *forward)
+{
+    if (elements->seen == NULL) {
+        PyObject *seen = seen_by(memory, forward);
+        if (elements->seen != NULL) /* another thread has made it meanwhile */
+            Py_XDECREF(seen);
+        else
+            elements->seen = seen;
+    }
+    return Py_XNewRef(elements->seen);
+}
+
 /* The family of the arrays over a memory, which begins with the one that has all of it, dead or alive. */
 static PyObject *
 family_over(struct memory *memory)
@@ -125,7 +139,7 @@ settle_one(struct memory *memory, Elements *elements)
         }
     }
     else if (SLOT(array, arrays.of_tensor) == NULL) {
-        tensor = is_whole ? Py_NewRef(memory->tensor) : seen_by(memory, &forward);
+        tensor = is_whole ? Py_NewRef(memory->tensor) : view_by(memory, elements, &forward);
         PyObject *family = tensor == NULL || is_whole ? NULL : family_over(memory);
         if (tensor == NULL || (!is_whole && family == NULL)) {
             Py_XDECREF(tensor);
@@ -163,6 +177,36 @@ settle(PyObject *array)
     PyObject *done = PyObject_CallFunctionObjArgs(asked.ordinarily, asked.settler, array, NULL);
     Py_XDECREF(done);
     return done == NULL ? -1 : 0;
+}
+
+PyObject *
+lent_tensor(PyObject *array)
+{
+    Elements *elements = (Elements *)SLOT(array, arrays.of_elements), forward;
+    struct memory *memory = elements->of;
+    PyObject *found = NULL;
+    int is_made = elements->is_whole ? memory->tensor != NULL : elements->seen != NULL;
+    if (is_seen_by_torch()
+        || (!is_made && (!is_ordinary(memory) || (memory->tensor == NULL && make_tensor(memory, elements->kind) < 0))))
+        return PyErr_Occurred() || settle(array) < 0 ? NULL : Py_XNewRef(SLOT(array, arrays.of_tensor));
+    memory->is_lent = 1;
+    if (elements->is_whole)
+        return Py_NewRef(memory->tensor);
+    Py_INCREF(array);
+    Py_INCREF(elements);
+    if (!forwards(elements, &forward))
+        found = view_by(memory, elements, &forward);
+    else { /* torch has no strides that run backwards */
+        PyObject *copy = copied_as(array, -1, 0);
+        if (copy == NULL && !PyErr_Occurred())
+            found = settle(array) < 0 ? NULL : Py_XNewRef(SLOT(array, arrays.of_tensor));
+        else if (copy != NULL)
+            found = Py_XNewRef(tensor_of(copy));
+        Py_XDECREF(copy);
+    }
+    Py_DECREF(elements);
+    Py_DECREF(array);
+    return found;
 }
 
 PyObject *

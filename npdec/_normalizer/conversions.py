@@ -7,20 +7,33 @@ from collections.abc import Sequence
 
 from npdec._core.signatures import MASKS, Parameter
 from npdec._core.tags import NoValue
+from npdec._native import calls
 
-__all__ = ["of_arrays", "of_other"]
+__all__ = ["is_lent", "of_arrays", "of_other", "tensor_of"]
 
 _Kind = inspect.Parameter
 
 
-def of_arrays(name: str, parameters: Sequence[Parameter], beside: Sequence[Parameter]) -> str:
-    """The statement that makes all arrays tensors. It is one: where an argument is none that torch can hold, the call
-    goes on with all of them as they were given. What is `beside` them may be arrays as well."""
-    made = [_tensor(name, p, beside) for p in parameters]
+def is_lent(returns: str | None, arrays: Sequence[Parameter], writes_back: str | None) -> bool:
+    """Whether a kernel only reads its arrays, and what it makes of them has memory of its own: then a lazy array lends
+    its tensor and stays lazy."""
+    is_read = returns in (None, "Array", "Plain") and not writes_back and all(p.tag != "InPlace" for p in arrays)
+    return is_read and calls is not None
+
+
+def tensor_of(name: str, lent: bool) -> str:
+    """The expression of the tensor of an array. torch.compile knows no tensor but the one that an array has."""
+    return f"({name}._t if _tracing() else {name}._lent)" if lent else f"{name}._t"
+
+
+def of_arrays(name: str, parameters: Sequence[Parameter], beside: Sequence[Parameter], lent: bool) -> str:
+    """The statement that makes all arrays tensors, or `lent` ones. It is one: where an argument is none that torch can
+    hold, the call goes on with all of them as they were given. What is `beside` them may be arrays as well."""
+    made = [_tensor(name, p, beside, lent) for p in parameters]
     return f"{', '.join(p.name for p in parameters)} = {', '.join(made)}"
 
 
-def _tensor(name: str, p: Parameter, beside: Sequence[Parameter]) -> str:
+def _tensor(name: str, p: Parameter, beside: Sequence[Parameter], lent: bool) -> str:
     """The expression of what becomes of one array. The others, as they were given, say where lists and numbers go."""
     n = p.name
     others = "".join(f"{q.name}, " for q in beside if q is not p)
@@ -41,9 +54,9 @@ def _tensor(name: str, p: Parameter, beside: Sequence[Parameter]) -> str:
         made = f"[_as_beside(item, {n}) for item in {n}]"
     elif weakly:
         absent.insert(0, f"type({n}) in _scalars")
-        return f"{n}._t if type({n}) is _Array else {n} if {' or '.join(absent)} else {converted}"
+        return f"{tensor_of(n, lent)} if type({n}) is _Array else {n} if {' or '.join(absent)} else {converted}"
     else:
-        made = f"{n}._t if type({n}) is _Array else {converted}"
+        made = f"{tensor_of(n, lent)} if type({n}) is _Array else {converted}"
         made = f"_chosen({name!r}, {made})" if p.tag == "Opaque" else made
     return f"{n} if {' or '.join(absent)} else {made}" if absent else made
 

@@ -26,6 +26,7 @@ from npdec._decomposed.tensor import DecomposedTensor
 from npdec._dtypes.dtype import SCALARS
 from npdec._impl._promotion import RANGES
 from npdec._native import calls
+from npdec._normalizer.conversions import tensor_of
 from npdec._normalizer.results import FROZEN, wrap_tuple
 from npdec._torch.functorch import is_transformed
 from npdec._torch.tracing import tracing
@@ -60,10 +61,12 @@ def statements(
     spec: Spec,
     parameters: tuple[Parameter, ...],
     returns: str | None,
+    lent: bool,
     convert: Callable[[Parameter], list[str]],
     namespace: dict[str, Any],
 ) -> list[str]:
-    """The statements that return what the common call gives; none for a kernel that declares no such call."""
+    """The statements that return what the common call gives; none for a kernel that declares no such call. `lent`:
+    whether lazy arrays lend their tensors."""
     first = _in_native(spec.name, parameters, namespace)
     direct = spec.direct
     if direct is None:
@@ -97,8 +100,10 @@ def statements(
 
     arrays = [p for p in parameters if p.is_array and not p.sequence and _is_required(p) and p.name not in direct.given]
     tests = [f"type({p.name}) is _Array" for p in arrays]
-    kinds = "(type({0}._t) is _Tensor or type({0}._t) is _Decomposed)" if direct.linear else "type({0}._t) is _Tensor"
-    plain = [kinds.format(p.name) for p in arrays]
+    tensors = {p.name: f"_t_{p.name}" if lent else f"{p.name}._t" for p in arrays}
+    asked = {name: f"({tensor} := {tensor_of(name, lent)})" if lent else tensor for name, tensor in tensors.items()}
+    kinds = "(type({}) is _Tensor or type({}) is _Decomposed)" if direct.linear else "type({}) is _Tensor"
+    plain = [kinds.format(asked[p.name], tensors[p.name]) for p in arrays]
     if dtypes is not None and arrays:
         plain.append(f"{arrays[0].name}._d in _direct_dtypes")
         plain += [f"{p.name}._d is {arrays[0].name}._d" for p in arrays[1:]]
@@ -109,7 +114,7 @@ def statements(
     words, given, lines = [], None, []
     for p in parameters:
         if p in arrays:
-            words.append(f"{p.name}._t")
+            words.append(tensors[p.name])
         elif p.is_array and p.sequence and p.name not in direct.given:
             known = "_direct_dtypes" if dtypes is not None else "None"
             words.append(f"_alike({p.name}, {known}, {direct.of_one_rank}, {direct.linear})")
@@ -128,12 +133,15 @@ def statements(
     if given is None:
         if direct.few is not None:
             namespace["_in_few"] = _in_few(direct.few, direct.few_dtype)
-            lines += [f"_c = _in_few({arrays[0].name})", "if _c is not None: return _c"]
+            lines += [f"_c = _in_few({tensors[arrays[0].name]}, {arrays[0].name}._d)", "if _c is not None: return _c"]
         lines.append(f"_r = {call}")
     elif direct.total and direct.few is not None:
         namespace["_in_few"] = _in_few(direct.few, direct.few_dtype)
         lines.append(f"if {given.name} is {_default(given)}:")
-        lines += [f"    _c = _in_few({arrays[0].name})", f"    return {_as_total(call, arrays)} if _c is None else _c"]
+        lines += [
+            f"    _c = _in_few({tensors[arrays[0].name]}, {arrays[0].name}._d)",
+            f"    return {_as_total(call, arrays)} if _c is None else _c",
+        ]
         lines.append(_with_int(given, words))
     elif direct.total:
         lines += [f"if {given.name} is {_default(given)}: return {_as_total(call, arrays)}", _with_int(given, words)]
@@ -223,12 +231,11 @@ def _by_numpy(name: str, parameters: tuple[Parameter, ...], namespace: dict[str,
     return [f"if {' and '.join(tests)}:", *_indented([f"_c = {call}", "if _c is not None: return _c"])]
 
 
-def _in_few(find: Callable[[torch.Tensor], Any], dtype: torch.dtype | None) -> Callable[[Any], Any]:
-    """What gives the scalar that is found in an array on the host, or None."""
+def _in_few(find: Callable[[torch.Tensor], Any], dtype: torch.dtype | None) -> Callable[[Any, torch.dtype], Any]:
+    """What gives the scalar that is found in the tensor of an array on the host, or None."""
     bools, new, float64 = wrap.BOOLS, float.__new__, torch.float64
 
-    def found(array: Any) -> Any:
-        tensor = array._t
+    def found(tensor: Any, its: torch.dtype) -> Any:
         if not (  # `are_numbers`, written out
             type(tensor) is _Tensor
             and tensor.is_cpu
@@ -242,7 +249,7 @@ def _in_few(find: Callable[[torch.Tensor], Any], dtype: torch.dtype | None) -> C
         number = find(tensor)
         if number is None:
             return None
-        kind = dtype or array._d
+        kind = dtype or its
         if kind is float64:
             scalar: Any = new(wrap.FLOAT64, number)
             scalar._n = number

@@ -37,6 +37,7 @@ from npdec._normalizer.like import handed_on
 from npdec._normalizer.open_calls import open_body
 from npdec._normalizer.torch_errors import refusal
 from npdec._normalizer.ufunc import make_gufunc, make_ufunc, ufunc
+from npdec._torch.tracing import tracing
 
 __all__ = ["compile_function", "compile_method"]
 
@@ -72,6 +73,7 @@ class _Source:
             "_Tensor": torch.Tensor,
             "_Decomposed": DecomposedTensor,
             "_new": object.__new__,
+            "_tracing": tracing,
             "_inexact": as_inexact,
             "_as_flag": as_flag,
             "_handed_on": handed_on,
@@ -185,7 +187,10 @@ class _Source:
             asking = f"if type({first.name}) is not _Array: _check_asking({first.name})"
             lines += [f"if {name} == {value!r}:", f"    {asking}", f"    return {first.name}"]
         returns = "Plain" if self.plain_result else self.returns
-        lines += direct_calls.statements(self.spec, self.parameters, returns, conversions.of_other, self.namespace)
+        lent = conversions.is_lent(returns, self.arrays, self.writes_back)
+        lines += direct_calls.statements(
+            self.spec, self.parameters, returns, lent, conversions.of_other, self.namespace
+        )
         if (self.returns in ("View", "Flat", "Frozen", "Mirror") or self.writes_back) and first is not None:
             lines.append(f"_source = {first.name}")
         if self.writes_back:
@@ -210,11 +215,11 @@ class _Source:
         together = [p for p in self.arrays if p is not by_self and p.tag != "InPlace"]
         for p in self.parameters:
             if p is by_self:
-                lines.append(f"{p.name} = self._t")
+                lines.append(f"{p.name} = {conversions.tensor_of('self', lent)} if type(self) is _Array else self._t")
             elif p in together:
                 if p is together[0]:
                     beside = [q for q in self.parameters if _may_be_array(q)]
-                    lines.append(conversions.of_arrays(self.spec.name, together, beside))
+                    lines.append(conversions.of_arrays(self.spec.name, together, beside, lent))
             else:
                 lines += conversions.of_other(p)
         for p in self.parameters:

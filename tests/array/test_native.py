@@ -343,6 +343,11 @@ def test_writes_are_seen(write: Callable[[Any], Any]) -> None:
     write(w)
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
         product.sum().backward()
+    for given in (np.arange(4.0), np.arange(8.0)[::2]):
+        made = np.dot(given, np.asarray(saved[[0, 1, 2, 0]]))
+        write(given)
+        with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+            made.tensor.backward()
     with torch.autograd.forward_ad.dual_level():
         v = np.zeros(3)
         write(v)
