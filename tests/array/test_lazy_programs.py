@@ -20,7 +20,7 @@ IN_PLACE = "+= -= *= &= |= ^=".split()
 TWO = "add subtract multiply divide bitwise_and logical_and logical_or less equal not_equal fmax".split()
 ONE = "negative absolute square reciprocal floor ceil trunc invert logical_not isnan isinf isfinite sign".split()
 TOTALS = "sum sum mean max all argmin".split()
-BY_TORCH = "sort cumsum diff median real_if_close nan_to_num trim_zeros ediff1d".split()
+BY_TORCH = "sort cumsum diff median nan_to_num trim_zeros ediff1d".split()
 NUMBERS = "0 1 2 -1 7 100 255 300 2**31 2**53+1 2**64 1.5 -0.0 3.5e38 float('nan') True 1j".split()
 NUMBERS += ["np.float64(1.5)", "np.float32(0.1)", "np.int64(3)", "np.uint8(200)", "np.bool_(True)"]
 
