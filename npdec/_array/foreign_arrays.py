@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from npdec._array import wrap
 from npdec._array.convert import as_tensor, asks_array, from_exporter, produced
 from npdec._core.base import ArrayBase, MetAsking, Poly1dBase
 from npdec._impl._util import warn
@@ -55,7 +56,7 @@ def as_operand(obj: Any) -> torch.Tensor:
     """The tensor of a ufunc's operand. Raises MetAsking where the operand is to be asked first."""
     if asks_ufuncs(obj):
         raise MetAsking(type(obj))
-    return as_tensor(obj)
+    return wrap.lent(obj) if type(obj) is wrap.ARRAY else as_tensor(obj)
 
 
 def check_asking(obj: Any) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from npdec._array import wrap
 from npdec._array.foreign_arrays import as_argument, as_operand
 from npdec._core.base import ArrayBase
 from npdec._impl.dtypes_impl import on_device
@@ -35,7 +36,7 @@ def beside(made: torch.Tensor, obj: Any, others: Iterable[Any]) -> torch.Tensor:
     """The tensor that was made of an argument, where the first array among the others is."""
     for other in others:
         for item in other if type(other) is list or type(other) is tuple else (other,):
-            tensor = item._t if isinstance(item, ArrayBase) else item
+            tensor = wrap.lent(item) if isinstance(item, ArrayBase) else item
             if isinstance(tensor, torch.Tensor):
                 return brought(made, obj, tensor.device)
     return made

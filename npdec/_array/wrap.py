@@ -22,10 +22,11 @@ from npdec._decomposed.tensor import DecomposedTensor
 from npdec._dtypes.dtype import SCALARS
 from npdec._native import calls
 from npdec._torch.functorch import is_transformed
+from npdec._torch.tracing import tracing
 
 __all__ = [
     "ARRAY", "BOOLS", "CARRIERS", "FLOAT64", "INT64", "INTEGERS", "NAMESPACE", "array_of", "dtype_repr", "is_on_host",
-    "on_host", "read_scalar", "reduced", "register_array", "shape_repr", "wrap", "wrap_array", "wrap_scalar",
+    "lent", "on_host", "read_scalar", "reduced", "register_array", "shape_repr", "wrap", "wrap_array", "wrap_scalar",
     "wrap_total",
 ]  # fmt: skip
 
@@ -42,6 +43,13 @@ _BOOL, _FLOAT, _COMPLEX, _TENSOR = torch.bool, torch.float64, torch.complex128, 
 _TO_INT64 = frozenset({torch.bool, torch.int64, torch.float32, torch.float64})
 _is_compiling, _is_transformed = torch.compiler.is_dynamo_compiling, is_transformed
 _scalar_from = None if calls is None else calls.scalar_from
+
+
+def lent(array: Any) -> torch.Tensor:
+    """The tensor of an array or a scalar, to be read: a lazy array stays lazy. What is made of it has memory of its
+    own. torch.compile knows no tensor but the one that an array has."""
+    tensor: torch.Tensor = array._t if calls is None or type(array) is not ARRAY or tracing() else array._lent
+    return tensor
 
 
 def register_array(cls: type[NDArrayBase]) -> None:

@@ -143,35 +143,50 @@ of_two(const Call *call, PyObject *x, PyObject *y)
     return b == NULL ? left_to_python() : wrapped(call, x, dtype, found);
 }
 
+/* The number that a call gives torch beside an array of a dtype, borrowed; NULL, maybe with an error, for Python. */
 static PyObject *
-beside(const Call *call, PyObject *x, PyObject *other, int turned)
+taken_beside(const Call *call, PyObject *other, PyObject *dtype)
 {
-    PyObject *tensor = tensor_of(x), *dtype = SLOT(x, arrays.of_dtype), *number = other, *taken;
-    if (tensor == NULL || call->numbers == NULL || is_in_mode())
-        return NULL;
+    PyObject *number = other;
     if (PyFloat_CheckExact(other) || PyLong_CheckExact(other)) {
         PyObject *dtypes = PyDict_GetItemWithError(call->numbers, (PyObject *)Py_TYPE(other));
         if (dtypes == NULL || PySet_Contains(dtypes, dtype) <= 0)
-            return left_to_python();
+            return NULL;
     }
     else {
         int kind = kind_of_type(Py_TYPE(other));
         if (kind < 0 || PyDict_GetItemWithError(call->hosts, (PyObject *)Py_TYPE(other)) != dtype
             || PySet_Contains(call->dtypes, dtype) <= 0)
-            return left_to_python();
+            return NULL;
         number = number_of(other, kind);
         if (number == NULL || (!PyFloat_CheckExact(number) && !PyLong_CheckExact(number)))
             return NULL;
     }
-    if (!is_for_torch(call, tensor, dtype) || !is_true_of(tensor, words.is_cpu)
-        || (call->devices != NULL && is_true_of(call->devices, used)))
-        return left_to_python();
-    taken = kept_number(number, dtype);
-    if (taken == NULL && number != other && call->devices == NULL)
+    if (call->devices != NULL && is_true_of(call->devices, used))
+        return NULL;
+    PyObject *taken = kept_number(number, dtype);
+    if (taken == NULL && number != other && call->devices == NULL && !PyErr_Occurred())
         taken = number; /* operators keep no scalars, which come in great number */
+    return taken;
+}
+
+static PyObject *
+beside(const Call *call, PyObject *x, PyObject *other, int turned)
+{
+    PyObject *dtype = SLOT(x, arrays.of_dtype), *found = NULL;
+    PyObject *taken = call->numbers == NULL || is_in_mode() ? NULL : taken_beside(call, other, dtype);
     if (taken == NULL)
         return left_to_python();
-    return wrapped(call, x, dtype, turned ? computed(call, taken, tensor) : computed(call, tensor, taken));
+    Py_INCREF(taken);
+    Reading reading;
+    PyObject *tensor = read_tensor(x, &reading, SLOT(x, arrays.of_elements) != NULL && is_seen_by_torch());
+    if (tensor != NULL && is_for_torch(call, tensor, dtype) && is_true_of(tensor, words.is_cpu))
+        found = turned ? computed(call, taken, tensor) : computed(call, tensor, taken);
+    Py_DECREF(taken);
+    if (!has_read(&reading, found))
+        Py_CLEAR(found);
+    Py_XDECREF(tensor);
+    return wrapped(call, x, dtype, found);
 }
 
 /* The operator in place: the array, which is written, or NULL where that is left to Python. */

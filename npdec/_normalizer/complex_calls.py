@@ -46,7 +46,7 @@ def is_given(inputs: tuple[Any, ...]) -> bool:
     for x in inputs:
         kind = type(x)
         if kind is wrap.ARRAY:
-            carries = carries or type(x._t) is DecomposedTensor
+            carries = carries or type(wrap.lent(x)) is DecomposedTensor
             is_complex = is_complex or x._d in REAL_OF
         elif kind in COMPLEX:
             carries = is_complex = True

@@ -32,7 +32,7 @@ _STEEP = 1e6
 
 def is_given(inputs: tuple[Any, ...]) -> bool:
     """Whether an operand is an array of decomposed booleans or integers."""
-    return any(type(x) is wrap.ARRAY and x._d in _DISCRETE and type(x._t) is DecomposedTensor for x in inputs)
+    return any(type(x) is wrap.ARRAY and x._d in _DISCRETE and type(wrap.lent(x)) is DecomposedTensor for x in inputs)
 
 
 def _is_few(x: Any) -> bool:

@@ -339,8 +339,8 @@ def outer(self: UfuncBase, A: Any, B: Any, /, **kwargs: Any) -> Any:
         raise TypeError("method outer is not allowed in ufunc with non-trivial signature")
     if self.nin != 2:
         raise ValueError("outer product only supported for binary functions")
-    if not kwargs and type(A) is type(B) is wrap.ARRAY and B._t.dim() == 1:
-        return self(wrap.wrap_array(A._t.unsqueeze(-1)), B)
+    if not kwargs and type(A) is type(B) is wrap.ARRAY and B.ndim == 1:
+        return self(wrap.wrap_array(wrap.lent(A).unsqueeze(-1)), B)
     left, right = as_operand_beside(A, (B,)), as_operand_beside(B, (A,))
     if left.ndim + right.ndim > MAX_NDIM:
         raise ValueError(f"outer: arrays have at most {MAX_NDIM} axes, not {left.ndim} and {right.ndim} together")

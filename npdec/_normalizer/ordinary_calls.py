@@ -60,7 +60,7 @@ def _operands(function: UfuncBase, inputs: tuple[Any, ...]) -> tuple[list[Any] |
     for x in inputs:
         kind = type(x)
         if kind is wrap.ARRAY:
-            tensor = x._t
+            tensor = wrap.lent(x)
             if type(tensor) is not _Tensor or not tensor.is_cpu:
                 return None, None
             key.append(x._d)
@@ -83,7 +83,7 @@ def _operands(function: UfuncBase, inputs: tuple[Any, ...]) -> tuple[list[Any] |
     for x in inputs:
         kind = type(x)
         if kind is wrap.ARRAY:
-            operands.append(x._t)
+            operands.append(wrap.lent(x))
             continue
         if kind in _HOSTS:
             x = x._n
@@ -171,7 +171,7 @@ def _of_one_dtype(function: UfuncBase, inputs: tuple[Any, ...]) -> Any:
     dtype, count, loops = x1._d, len(inputs), dtypes_impl.LOOPS[function._loops]
     if loops.resolved.get((dtype, dtype) if count > 1 else (dtype,)) is not dtype or count > 2:
         return None
-    a, b = x1._t, x2._t
+    a, b = wrap.lent(x1), wrap.lent(x2)
     if type(a) is not _Tensor or type(b) is not _Tensor or not a.is_cpu or not b.is_cpu:
         return None
     if dtype is _ROUNDED_TWICE or loops.mixed == "ldexp":
@@ -231,7 +231,7 @@ def of_pairs(function: Any = None, A: Any = None, B: Any = None, *more: Any) -> 
         few = calls.few_outer(function.__name__, A, B)
         if few is not None:
             return few
-    a, b = A._t, B._t
+    a, b = wrap.lent(A), wrap.lent(B)
     if type(a) is not _Tensor or type(b) is not _Tensor or b.dim() != 1 or fp_state.watching or are_many(a):
         return None
     if A._d not in function._arrays or function.nout > 1:
@@ -265,7 +265,7 @@ def of_two_dtypes(function: UfuncBase, slow: Callable[..., Any]) -> Callable[...
         return dtype in function._direct and dtype is torch.promote_types(*pair)
 
     def operator(self: Any, other: Any) -> Any:
-        pair, a, b = (self._d, other._d), self._t, other._t
+        pair, a, b = (self._d, other._d), wrap.lent(self), wrap.lent(other)
         if pair not in known:
             known[pair] = promoted(pair)
         # torch does not promote what has no dimensions as it does the rest.

@@ -29,7 +29,7 @@ def of_vector(function: Any = None, array: Any = None, *more: Any) -> Any:
         made = calls.few_running(_FOLDED[name], array, 0)
         if made is not None:
             return made
-    tensor = array._t
+    tensor = wrap.lent(array)
     if not _util.are_numbers(tensor) or tensor.dim() != 1:
         return None
     if name not in _RUNNING:
