@@ -87,7 +87,8 @@ _pointwise("erf erfc erfinv erfcx lgamma gammaln digamma psi i0 i0e i1 i1e ndtr 
 _pointwise("mvlgamma entr")
 rule("nan_to_num", short=replaced)(_OF_THE_FIRST)
 
-_stepwise("sgn angle")
+_stepwise("angle")
+rule("sgn", elementwise_impl.sign, traits=Trait.DIRECTION)(_OF_THE_FIRST_WITH_JUMPS)
 rule("frexp", short=ordinary_parts.parts_of_torch)(_OF_THE_FIRST_WITH_JUMPS)
 rule("round floor ceil trunc fix frac sign threshold hardshrink", reverse=stepped)(_OF_THE_FIRST_WITH_JUMPS)
 
