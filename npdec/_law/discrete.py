@@ -140,12 +140,37 @@ def of_numbers(rule: Function, tags: Any, func: Function, args: Sequence[Any], k
             return as_numbers(arg, dtype)
         return arg
 
-    made = rule(func, [number(i, a) for i, a in enumerate(args)], {k: number(k, a) for k, a in kwargs.items()})
+    numbers, options = [number(i, a) for i, a in enumerate(args)], {k: number(k, a) for k, a in kwargs.items()}
+    if getattr(rule, "elementwise", False) and _all_differ(func, numbers, options, value, residual):
+        dropped(func, call)
+        return value
+    made = rule(func, numbers, options)
     if tracing() or is_same(value, residual, made):
         return with_numbers(value, residual, made)
     if isinstance(value, torch.Tensor) and value.dtype is torch.bool:  # "or" is the sum of booleans
         made = made != 0
     return where_same(func, call, value, _chosen(residual, made), made)
+
+
+def _all_differ(func: Function, args: Sequence[Any], kwargs: dict[str, Any], value: Any, residual: Any) -> bool:
+    """Whether an element by element function of numbers nowhere does what it does of integers, as it divides by zero:
+    then nothing is to be found of its contributions."""
+    if (
+        not isinstance(value, torch.Tensor)
+        or carries(value.dtype)
+        or value.dtype is torch.bool
+        or tracing()
+        or mapped()
+    ):
+        return False
+    after = func(*map(value_of, args), **{key: value_of(arg) for key, arg in kwargs.items()})
+    if not isinstance(after, torch.Tensor) or after.shape != value.shape or value.is_meta or not value.numel():
+        return False
+    same = _alike(value, after)
+    if bool(same.any()):
+        before = func(*map(residual_of, args), **{key: residual_of(arg) for key, arg in kwargs.items()})
+        same = same & _alike(residual, before)
+    return not bool(same.any())
 
 
 def where_same(func: Function, call: Call, value: Any, residual: Any, made: Any) -> Any:
