@@ -15,6 +15,7 @@ from npdec._decomposed.reverse_graph import no_graph
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._impl import (
     _interpolate,
+    creation_ranges_impl,
     elementwise_float_impl,
     elementwise_impl,
     elementwise_math_impl,
@@ -27,6 +28,7 @@ from npdec._impl.quotients_impl import of_quotient, of_rest
 from npdec._law import ordinary_gated, ordinary_parts, ordinary_pieces
 from npdec._law.law import TaggedRule
 from npdec._law.ordinary_logic import replaced
+from npdec._law.ordinary_ranges import evenly_spaced
 from npdec._law.ordinary_steps import divided
 from npdec._law.reverse_elements import gated, stepped
 from npdec._rules.rule import rule
@@ -178,3 +180,11 @@ def _steps(func: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
 
 
 rule(by_elements, traits=Trait.ELEMENTWISE)(Answer(_steps, delegates=True))
+
+
+def _spaced(func: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """Evenly spaced numbers, step by step."""
+    return creation_ranges_impl.spaced(*args)
+
+
+rule(creation_ranges_impl.evenly, short=evenly_spaced)(Answer(_spaced, delegates=True))
