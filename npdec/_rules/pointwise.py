@@ -10,9 +10,10 @@ import torch
 
 from npdec._core.signatures import read_parameters
 from npdec._core.tags import Pointwise, Stepwise
+from npdec._decomposed.components import Use, total
 from npdec._decomposed.registry import Answer, Trait
 from npdec._decomposed.reverse_graph import no_graph
-from npdec._decomposed.tensor import DecomposedTensor
+from npdec._decomposed.tensor import DecomposedTensor, align
 from npdec._impl import (
     _interpolate,
     creation_ranges_impl,
@@ -144,6 +145,30 @@ def interpolated_values(func: Any, fp: Any, x: Any, xp: Any, left: Any, right: A
         value, residual = func(fp.value, x, xp, left, right), func(fp.residual, x, xp, left, right)
     components = _interpolate.weighted(fp.components, x, xp, left is None, right is None)
     return DecomposedTensor(value, residual, components, fp.labels, fp.reverse)
+
+
+@rule(_interpolate.between)
+def interpolated_between(func: Any, x: Any, fp: Any, xp: Any, left: Any, right: Any) -> Any:
+    """The sum of the values at the points, each times a function of x: the line between the points' midpoints, as x
+    moves, and what the points contribute, at both ends of its path."""
+    with no_graph(x.reverse):
+        value, residual = func(x.value, fp.value, xp, left, right), func(x.residual, fp.residual, xp, left, right)
+        middle = torch.add(fp.value / 2, fp.residual, alpha=0.5)
+
+    def at_ends(rows: torch.Tensor) -> list[torch.Tensor]:
+        return [_interpolate.weighted(rows, end, xp, left is None, right is None) for end in (x.value, x.residual)]
+
+    moved: Any = _interpolate.lines(x, (xp, middle, left, right))
+    after, before = at_ends(fp.components)
+    beside = DecomposedTensor(value, residual, torch.add(after / 2, before, alpha=0.5), fp.labels, fp.reverse)
+    labels, parts = align([moved, beside], None if x.reverse else Use.LAW)
+    if middle.requires_grad:  # whose graph the slope of a function of x does not have
+        high, low = at_ends((middle - middle.detach()).unsqueeze(0))
+        step = x.value - x.residual
+        slope = (high - low).squeeze(0) / torch.where(step == 0, 1, step)
+        added = DecomposedTensor(moved.value, moved.residual, x.components * slope, x.labels, x.reverse)
+        labels, parts = align([moved, beside, added], Use.LAW)
+    return DecomposedTensor(value, residual, total(parts), labels, x.reverse)
 
 
 @rule(torch.polygamma, torch.special.polygamma)
