@@ -32,17 +32,17 @@ def lines(x: torch.Tensor, points: Points) -> torch.Tensor:
         return handle_torch_function(of_values, (fp,), fp, x, xp, left, right)
     if has_torch_function((x, fp)) and not has_torch_function((xp, left, right)) and not fp.is_complex():
         return handle_torch_function(between, (x, fp), x, fp, xp, left, right)
-    return _lines(x, *points)
+    return stepwise(x, *points)
 
 
 def of_values(fp: torch.Tensor, x: torch.Tensor, xp: torch.Tensor, left: Any, right: Any) -> torch.Tensor:
     """The same, of the values at the points."""
-    return _lines(x, xp, fp, left, right)
+    return stepwise(x, xp, fp, left, right)
 
 
 def between(x: torch.Tensor, fp: torch.Tensor, xp: torch.Tensor, left: Any, right: Any) -> torch.Tensor:
     """The same, of x and the values at the points."""
-    return _lines(x, xp, fp, left, right)
+    return stepwise(x, xp, fp, left, right)
 
 
 def weighted(rows: torch.Tensor, x: torch.Tensor, xp: torch.Tensor, to_left: bool, to_right: bool) -> torch.Tensor:
@@ -103,7 +103,7 @@ def _weights_of_few(x: torch.Tensor, xp: torch.Tensor, to_left: bool, to_right: 
     return ends[0], ends[1], weights
 
 
-def _lines(x: torch.Tensor, xp: torch.Tensor, fp: torch.Tensor, left: Any, right: Any) -> torch.Tensor:
+def stepwise(x: torch.Tensor, xp: torch.Tensor, fp: torch.Tensor, left: Any, right: Any) -> torch.Tensor:
     """The value at x of the lines between the points (xp, fp), which ascend; beyond them `left` and `right`."""
     if fp.is_complex():  # by parts: where one of them is infinite the other need not be nan
         left, right = (None if end is None else _end(end, fp[0]) for end in (left, right))

@@ -28,6 +28,7 @@ from npdec._impl._by_elements import by_elements
 from npdec._impl.quotients_impl import of_quotient, of_rest
 from npdec._law import ordinary_gated, ordinary_parts, ordinary_pieces
 from npdec._law.law import TaggedRule
+from npdec._law.named_rules import residuals_are_of_the_baseline
 from npdec._law.ordinary_logic import replaced
 from npdec._law.ordinary_ranges import evenly_spaced
 from npdec._law.ordinary_steps import divided
@@ -151,6 +152,8 @@ def interpolated_values(func: Any, fp: Any, x: Any, xp: Any, left: Any, right: A
 def interpolated_between(func: Any, x: Any, fp: Any, xp: Any, left: Any, right: Any) -> Any:
     """The sum of the values at the points, each times a function of x: the line between the points' midpoints, as x
     moves, and what the points contribute, at both ends of its path."""
+    if not residuals_are_of_the_baseline():
+        return _interpolate.stepwise(x, xp, fp, left, right)
     with no_graph(x.reverse):
         value, residual = func(x.value, fp.value, xp, left, right), func(x.residual, fp.residual, xp, left, right)
         middle = torch.add(fp.value / 2, fp.residual, alpha=0.5)
