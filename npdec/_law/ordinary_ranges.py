@@ -24,9 +24,9 @@ _MOST = 64  # numbers of one range
 def evenly_spaced(func: Function, args: Sequence[Any]) -> Any:
     """The numbers of `npdec._impl.creation_ranges_impl.spaced`, by its steps."""
     start, stop, num, endpoint = args
-    intervals = num - 1 if endpoint else num
-    if type(num) is not int or not 0 < intervals <= _MOST:
+    if type(num) is not int or not 0 < num <= _MOST:
         return NotImplemented
+    intervals = max(1, num - 1) if endpoint else num  # one number is the start
     carried = [x for x in (start, stop) if type(x) is DecomposedTensor]
     ends: list[list[torch.Tensor]] = [[], []]
     for x in (start, stop):
