@@ -76,6 +76,7 @@ class Trait:
     SELECT: Final = 1 << 28  # each element of the result is an element of the first argument
 
     FRESH: Final = 1 << 29  # the result has memory of its own, whatever the argument
+    DIRECTION: Final = 1 << 30  # of complex numbers z / |z|
 
     SCALE: Final = MULTIPLY | DIVIDE
     REDUCTION: Final = SUM | MEAN

@@ -22,20 +22,27 @@ def lines(x: torch.Tensor, points: Points) -> torch.Tensor:
     """The value at x of the lines between the points.
 
     For a decomposed x between plain points it is a pointwise function of x, and for plain x it is a linear one of the
-    values at plain points; both have rules. Where more is decomposed, points enter linearly for the segment in which x
-    lies at the value.
+    values at plain points; both have rules, and so has a decomposed x beside decomposed values at plain points. Where
+    more is decomposed, points enter linearly for the segment in which x lies at the value.
     """
     xp, fp, left, right = points
     if has_torch_function((x,)) and not has_torch_function(points):
         return handle_torch_function(lines, (x,), x, points)
     if has_torch_function((fp,)) and not has_torch_function((x, xp, left, right)):
         return handle_torch_function(of_values, (fp,), fp, x, xp, left, right)
-    return _lines(x, *points)
+    if has_torch_function((x, fp)) and not has_torch_function((xp, left, right)) and not fp.is_complex():
+        return handle_torch_function(between, (x, fp), x, fp, xp, left, right)
+    return stepwise(x, *points)
 
 
 def of_values(fp: torch.Tensor, x: torch.Tensor, xp: torch.Tensor, left: Any, right: Any) -> torch.Tensor:
     """The same, of the values at the points."""
-    return _lines(x, xp, fp, left, right)
+    return stepwise(x, xp, fp, left, right)
+
+
+def between(x: torch.Tensor, fp: torch.Tensor, xp: torch.Tensor, left: Any, right: Any) -> torch.Tensor:
+    """The same, of x and the values at the points."""
+    return stepwise(x, xp, fp, left, right)
 
 
 def weighted(rows: torch.Tensor, x: torch.Tensor, xp: torch.Tensor, to_left: bool, to_right: bool) -> torch.Tensor:
@@ -96,13 +103,14 @@ def _weights_of_few(x: torch.Tensor, xp: torch.Tensor, to_left: bool, to_right: 
     return ends[0], ends[1], weights
 
 
-def _lines(x: torch.Tensor, xp: torch.Tensor, fp: torch.Tensor, left: Any, right: Any) -> torch.Tensor:
+def stepwise(x: torch.Tensor, xp: torch.Tensor, fp: torch.Tensor, left: Any, right: Any) -> torch.Tensor:
     """The value at x of the lines between the points (xp, fp), which ascend; beyond them `left` and `right`."""
     if fp.is_complex():  # by parts: where one of them is infinite the other need not be nan
         left, right = (None if end is None else _end(end, fp[0]) for end in (left, right))
 
         def part_of(part: Any) -> torch.Tensor:
-            return _lines(x, xp, part(fp), *(end if end is None else part(end) for end in (left, right)))
+            ends = (end if end is None else part(end) for end in (left, right))
+            return lines(x, (xp, part(fp), *ends))
 
         return torch.complex(part_of(torch.real), part_of(torch.imag))
     numbers = are_numbers(x, xp, fp) and not isinstance(left, torch.Tensor) and not isinstance(right, torch.Tensor)

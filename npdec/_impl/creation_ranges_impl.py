@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, cast
 
 import torch
+from torch.overrides import handle_torch_function, has_torch_function
 
 from npdec._core.direct import Direct
 from npdec._core.tags import Array, ArrayLikeOrScalar, DTypeLike, Like, NoValue, public, unshown
@@ -186,15 +187,22 @@ def arange(
     return torch.cat([two[:length], numbers[2:]])
 
 
-def _linspace(start: torch.Tensor, stop: torch.Tensor, num: int, endpoint: bool) -> tuple[torch.Tensor, Any]:
-    """The numbers along a new first axis, in the float or complex dtype of the ends, and the step between them."""
+def evenly(start: torch.Tensor, stop: torch.Tensor, num: int, endpoint: bool) -> torch.Tensor:
+    """The numbers along a new first axis, in the float or complex dtype of the ends, of which they are linear."""
+    if has_torch_function((start, stop)):
+        return handle_torch_function(evenly, (start, stop), start, stop, num, endpoint)
+    return spaced(start, stop, num, endpoint)
+
+
+def spaced(start: torch.Tensor, stop: torch.Tensor, num: int, endpoint: bool) -> torch.Tensor:
+    """The same, step by step."""
     if num < 0:
         raise ValueError(f"Number of samples, {num}, must be non-negative.")
     intervals = num - 1 if endpoint else num
     distance = stop - start
     count = torch.arange(num, device=start.device).to(start.dtype).reshape(-1, *[1] * distance.ndim)
     if intervals <= 0:
-        return count * distance + start, math.nan
+        return count * distance + start
     step = distance / intervals
     # Where the step underflows to zero, the distance still has digits to share out.
     lost = (_util.numbers(step) == 0).any()  # how to compute them is no matter of contributions
@@ -207,11 +215,17 @@ def _linspace(start: torch.Tensor, stop: torch.Tensor, num: int, endpoint: bool)
         )
     if endpoint and num > 1:
         numbers = torch.cat([numbers[:-1], stop.expand(distance.shape).unsqueeze(0)])
-    return numbers, step
+    return cast(torch.Tensor, numbers)
+
+
+def _step(start: torch.Tensor, stop: torch.Tensor, num: int, endpoint: bool) -> Any:
+    """The step between such numbers."""
+    intervals = num - 1 if endpoint else num
+    return math.nan if intervals <= 0 else (stop - start) / intervals
 
 
 def _ordinary_linspace(start: Any, stop: Any, num: int, endpoint: bool) -> torch.Tensor | None:
-    """Numbers between Python numbers in float64, by the steps of `_linspace`; None for others."""
+    """Numbers between Python numbers in float64, by the steps of `spaced`; None for others."""
     intervals = num - 1 if endpoint else num
     if type(start) not in _PYTHON_NUMBERS or type(stop) not in _PYTHON_NUMBERS or intervals <= 0:
         return None
@@ -280,9 +294,9 @@ def linspace(
         made = _ordinary_linspace(start, stop, num, endpoint)
         if made is not None:
             return made
-    numbers, step = _linspace(*_ends(start, stop, device), num, endpoint)
-    numbers = _finish(numbers, dtype, axis, floor=True)
-    return (numbers, step) if retstep else numbers
+    start, stop = _ends(start, stop, device)
+    numbers = _finish(evenly(start, stop, num, endpoint), dtype, axis, floor=True)
+    return (numbers, _step(start, stop, num, endpoint)) if retstep else numbers
 
 
 @public(errors="power")
@@ -309,7 +323,7 @@ def logspace(
         start, stop, base = torch.broadcast_tensors(*_ends(start, stop, base.device), base)
     else:
         start, stop = _ends(start, stop)
-    return _finish(torch.pow(*dtypes_impl.promote(base, _linspace(start, stop, num, endpoint)[0])), dtype, axis)
+    return _finish(torch.pow(*dtypes_impl.promote(base, evenly(start, stop, num, endpoint))), dtype, axis)
 
 
 @public
@@ -336,7 +350,7 @@ def geomspace(
     # Relative to the sign of start the sequence begins on the positive axis, so real sequences stay real.
     first, last = start / sign, stop / sign
     ten = torch.tensor(10.0, dtype=start.dtype, device=start.device)
-    middle = torch.pow(ten, _linspace(torch.log10(first), torch.log10(last), num, endpoint)[0])
+    middle = torch.pow(ten, evenly(torch.log10(first), torch.log10(last), num, endpoint))
     ends = [first.unsqueeze(0)] if num > 0 else []
     tail = [last.unsqueeze(0)] if num > 1 and endpoint else []
     if num:

@@ -6,7 +6,7 @@ import torch
 
 from npdec._core.tags import Pointwise, ufunc
 from npdec._impl import _flags, dtypes_impl
-from npdec._impl._util import from_int64, is_known_true, to_int64
+from npdec._impl._util import are_numbers, from_int64, is_known_true, to_int64
 from npdec._impl.dtypes_impl import WIDE_UNSIGNED
 from npdec._impl.elementwise_impl import are_positive, of_integers, wrapping
 
@@ -98,7 +98,15 @@ def _complex_power(x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
     if number is not None:
         return torch.pow(base, x2).masked_fill(zero, 0.0 if number.real > 0 else complex(torch.nan, torch.nan))
     whole = (torch.imag(x2) == 0) & (exponent == torch.round(exponent)) & (exponent.abs() < 100)
-    powers = torch.where(whole, _whole_power(base, torch.where(whole, exponent, 0.0)), torch.pow(base, x2))
+    seen = are_numbers(x1, x2)
+    if seen and whole.all():
+        powers = _whole_power(base, exponent)
+    elif seen and not whole.any():
+        powers = torch.pow(base, x2)
+    else:
+        powers = torch.where(whole, _whole_power(base, torch.where(whole, exponent, 0.0)), torch.pow(base, x2))
+    if seen and not zero.any():
+        return powers
     nothing = torch.zeros_like(exponent)
     part = torch.where(exponent > 0, nothing, torch.full_like(exponent, torch.nan))
     of_zero = torch.where(x2 == 0, torch.complex(nothing + 1, nothing), torch.complex(part, part))
@@ -143,11 +151,14 @@ def _whole_power(base: torch.Tensor, exponent: torch.Tensor) -> torch.Tensor:
     one = torch.ones_like(base)
     count = exponent.detach().abs().to(torch.int64)
     result, started = one, torch.zeros_like(count, dtype=torch.bool)
-    for _ in range(7):
+    seen = are_numbers(base, exponent) and count.numel()
+    for _ in range(max(1, int(count.max()).bit_length()) if seen else 7):
         odd = (count & 1) == 1
         result = torch.where(odd, torch.where(started, result * base, base), result)  # 1 * inf has a nan part
         started = started | odd
         count = count >> 1
         base = torch.where(count > 0, base, one)
         base = base * base
+    if seen and not (exponent < 0).any():
+        return result
     return torch.where(exponent < 0, 1 / result, result)

@@ -77,7 +77,7 @@ def take(a: ArrayLike, indices: Opaque, axis: int | None = None, out: OutArray |
     array([[10, 30]])
     """
     if axis is None or (not a.ndim and axis in (0, -1)):
-        a, axis = a.reshape(-1), 0
+        a, axis = a if a.ndim == 1 else a.reshape(-1), 0
     axis = _util.normalize_axis(axis, a.ndim)
     if mode == "raise" and indices.dtype is torch.int64 and indices.dim() == 1 and _util.are_numbers(a, indices):
         try:
@@ -93,7 +93,7 @@ def take(a: ArrayLike, indices: Opaque, axis: int | None = None, out: OutArray |
         raise IndexError("cannot do a non-empty take from an empty axes.")
     index = apply_mode(index, size, axis, mode) if index.numel() else index
     taken = _storage.moved(torch.index_select, a, axis, index.reshape(-1))
-    return taken.reshape((*a.shape[:axis], *index.shape, *a.shape[axis + 1 :]))
+    return taken if index.ndim == 1 else taken.reshape((*a.shape[:axis], *index.shape, *a.shape[axis + 1 :]))
 
 
 def along_index(arr: torch.Tensor, indices: torch.Tensor, axis: int | None) -> tuple[torch.Tensor, int]:

@@ -140,12 +140,42 @@ def of_numbers(rule: Function, tags: Any, func: Function, args: Sequence[Any], k
             return as_numbers(arg, dtype)
         return arg
 
-    made = rule(func, [number(i, a) for i, a in enumerate(args)], {k: number(k, a) for k, a in kwargs.items()})
+    numbers, options = [number(i, a) for i, a in enumerate(args)], {k: number(k, a) for k, a in kwargs.items()}
+    if getattr(rule, "elementwise", False) and _all_differ(func, numbers, options, value, residual):
+        dropped(func, call)
+        return value
+    made = rule(func, numbers, options)
     if tracing() or is_same(value, residual, made):
         return with_numbers(value, residual, made)
     if isinstance(value, torch.Tensor) and value.dtype is torch.bool:  # "or" is the sum of booleans
         made = made != 0
     return where_same(func, call, value, _chosen(residual, made), made)
+
+
+def _all_differ(func: Function, args: Sequence[Any], kwargs: dict[str, Any], value: Any, residual: Any) -> bool:
+    """Whether an element by element function of numbers nowhere does what it does of integers, as it divides by zero:
+    then nothing is to be found of its contributions. Of several results it does so in one element at least."""
+    are_several = isinstance(value, (tuple, list))
+    results, bases = (end if are_several else (end,) for end in (value, residual))
+    if tracing() or mapped() or not all(map(_is_whole, results)):
+        return False
+
+    def numbers_at(end: Function) -> Any:
+        made = func(*map(end, args), **{key: end(arg) for key, arg in kwargs.items()})
+        return made if are_several else (made,)
+
+    same = [_alike(*pair) for pair in zip(results, numbers_at(value_of), strict=True)]
+    if any(bool(its.any()) for its in same):
+        pairs = zip(same, bases, numbers_at(residual_of), strict=True)
+        same = [its & _alike(base, number) for its, base, number in pairs]
+    return not all(bool(its.all()) if are_several else bool(its.any()) for its in same)
+
+
+def _is_whole(x: Any) -> bool:
+    """Whether it is a tensor of some integers."""
+    if not isinstance(x, torch.Tensor) or x.is_meta or not x.numel():
+        return False
+    return not (carries(x.dtype) or x.dtype is torch.bool)
 
 
 def where_same(func: Function, call: Call, value: Any, residual: Any, made: Any) -> Any:

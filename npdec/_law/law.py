@@ -42,6 +42,7 @@ from npdec._decomposed.tensor import DecomposedTensor, align, carries
 from npdec._impl._linalg import OF_THE_BASELINE
 from npdec._impl._util import is_half, single
 from npdec._impl.quotients_impl import in_both_orders
+from npdec._law.complex_directions import directions
 from npdec._law.differentiable import Differentiable, OwnDerivative, Stacked
 from npdec._law.discrete import of_numbers
 from npdec._law.each_of_few import each_of_few
@@ -69,7 +70,6 @@ Function = Callable[..., Any]
 
 
 # -- the closed forms --------------------------------------------------------------------------------------------------
-
 
 _LAWS: dict[str, Callable[[Call], Any]] = {"Linear": linear, "Multilinear": multilinear}
 
@@ -104,7 +104,7 @@ def stepwise(call: Call) -> Any:
 def _of_one(call: Call) -> Any:
     (tensor,) = call.tensors
     if (tensor.value.is_complex() or call.decomposed[0].place is not None) and not call.traits & Trait.HOLOMORPHIC:
-        return quadrature(call)
+        return quadrature(call) if (made := directions(call)) is None else made
     with no_graph(tensor.reverse):
         value = call(tensor.value)
     rule, options = current_rule(tensor.reverse)

@@ -29,6 +29,7 @@ from npdec._law.ordinary import (
     rows_of,
 )
 from npdec._law.ordinary_numbers import constant_beside, is_finite, numbers_in_two, on_host, sum_of_two
+from npdec._law.ordinary_over_zero import over_zero
 from npdec._law.ordinary_pairs import Pair, midpoint, pair_of
 
 __all__ = ["EVEN", "added", "is_even_quotient", "product", "quotient"]
@@ -269,11 +270,11 @@ def quotient(func: Function, args: Sequence[Any]) -> Any:
     if first is None:
         through = torch.mul(steepness, pair.values[0]).neg_()
         if not _is_tame(pair.values[0]) or not is_moderate(steepness):
-            return NotImplemented
+            return over_zero(pair, func)
         return _finite(pair, func, torch.mul(second, through))
     middle, inverse = midpoint(pair, 0), torch.lerp(before, after, 0.5)
     if not steepness.numel() or not is_moderate(middle) or not _is_even(pair, before, inverse, steepness):
-        return NotImplemented
+        return over_zero(pair, func)
     first, second = torch.mul(first, inverse), torch.mul(second, steepness)
     if pair.apart:
         return _finite(pair, func, torch.cat((first, torch.mul(second, middle).neg_())))

@@ -19,7 +19,7 @@ from npdec._law.discrete_of_few import FAR, are_same, as_few_numbers, is_discret
 from npdec._law.of_few import FEW, listed, multipliers, tensor_of
 from npdec._law.ordinary import built, is_ordinary
 
-__all__ = ["is_given", "of_arrays", "of_one_array"]
+__all__ = ["DIVIDING", "is_given", "of_arrays", "of_one_array"]
 
 _REAL = (torch.float64, torch.float32)
 _DOUBLE = torch.float64
@@ -28,6 +28,7 @@ _CARRIED = frozenset(wrap.CARRIERS[dtype] for dtype in (*_DISCRETE, *_REAL))
 _HOSTS = frozenset(cls for cls in CONCRETE if cls._torch_dtype in (*_DISCRETE, _DOUBLE))
 _PLAIN = frozenset({bool, int, float})
 _STEEP = 1e6
+DIVIDING = frozenset({"divide", "floor_divide", "remainder", "fmod", "divmod"})
 
 
 def is_given(inputs: tuple[Any, ...]) -> bool:
@@ -115,6 +116,8 @@ def of_arrays(function: UfuncBase, inputs: tuple[Any, ...]) -> Any:
             return None
     if any(number is None for number in numbers):
         return None
+    if not floating and function.__name__ in DIVIDING and _has_zero(ends[1]):
+        return None  # of which the general way speaks
     computed = dtype if floating else _DOUBLE
     call = function._torch if computed in function._direct else None
     made = (function._kernel if call is None else call)(*numbers)
@@ -126,6 +129,11 @@ def of_arrays(function: UfuncBase, inputs: tuple[Any, ...]) -> Any:
             return None
         made = made != 0  # "or" is the sum of booleans
     return _made(after._t, before._t, made.components, made.labels) if _are_same(made, after, before) else None
+
+
+def _has_zero(ends: tuple[Any, Any]) -> bool:
+    """Whether an operand is zero somewhere, at the value or at the residual."""
+    return any(not all(listed(end._t)) if type(end) is wrap.ARRAY else not end for end in ends)
 
 
 def _are_same(made: Any, after: Any, before: Any) -> bool:

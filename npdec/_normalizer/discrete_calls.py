@@ -52,7 +52,6 @@ TAKEN = CARRIED | _FLOATS | _HOSTS | _PLAIN  # the operands of which two are fou
 # Those beside which a floating scalar that carries something is found here: others the law takes as they are.
 MIXED = CARRIED | _FLOATS | _HOSTS | {bool}
 Ends = Sequence[Any]
-_DIVIDING = frozenset({"divide", "floor_divide", "remainder", "fmod", "divmod"})
 _LAWS = frozenset({"Pointwise", "Stepwise", "Linear"})
 _ALONE = frozenset({"rint", "invert", "logical_not"})  # whose kernels leave the law to torch's functions
 
@@ -269,7 +268,7 @@ def _of_two(function: UfuncBase, inputs: tuple[Any, ...]) -> Any:
 
 def _divides_by_zero(function: UfuncBase, divisor: Operand) -> bool:
     """Whether a ufunc divides by zero at an end, of which the general way speaks."""
-    return function.__name__ in _DIVIDING and not (divisor.x and divisor.r)
+    return function.__name__ in discrete_arrays.DIVIDING and not (divisor.x and divisor.r)
 
 
 def _dtype_beside(function: UfuncBase, inputs: tuple[Any, ...]) -> torch.dtype | None:

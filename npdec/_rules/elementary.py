@@ -24,7 +24,7 @@ from npdec._decomposed.size_warnings import (
     warn_of_digits,
     warn_of_size,
 )
-from npdec._decomposed.tensor import DecomposedTensor, align, carries, is_reverse
+from npdec._decomposed.tensor import DecomposedTensor, align, carries
 from npdec._impl.envelope_impl import leading_fractions
 from npdec._impl.quotients_impl import of_quotient, of_rest
 from npdec._impl.segments_impl import mean_direction
@@ -34,15 +34,13 @@ from npdec._law.create_graph import wants_graph
 from npdec._law.mean_gradient import combined
 from npdec._law.ordinary import pointwise
 from npdec._law.ordinary_arithmetic import quotient
-from npdec._law.ordinary_choices import larger
 from npdec._law.ordinary_linear import detached
 from npdec._law.ordinary_order import in_order
 from npdec._law.ordinary_pieces import bounded, clamped, magnitude
 from npdec._law.ordinary_places import added_at, scattered
 from npdec._law.ordinary_steps import stepwise_instead
 from npdec._law.ordinary_vectors import greatest
-from npdec._law.pairs_of_numbers import MAXIMUM, MINIMUM, quotients
-from npdec._law.reverse_elements import of_two
+from npdec._law.pairs_of_numbers import quotients
 from npdec._law.reverse_joint import put_at
 from npdec._rules.extremes_reverse import along, with_places
 from npdec._rules.rule import rule
@@ -212,27 +210,6 @@ def _max_or_min(sign: int) -> Function:
     return extremum
 
 
-def _pairwise(sign: int) -> Function:
-    def pairwise(func: Function, a: Any, other: Any) -> Any:
-        """maximum, minimum, fmax, fmin: two lines, and the part of the path on which each one leads."""
-        b = other
-        plain = [t.value if isinstance(t, DecomposedTensor) else t for t in (a, b)]
-        with no_graph(is_reverse((a, b))):
-            value = func(*plain)
-            base = func(*[t.residual if isinstance(t, DecomposedTensor) else t for t in (a, b)])
-        pair = cast(DecomposedTensor, torch.stack([_spread(a, value), _spread(b, value)]))
-        result = routed(pair, 0, sign, value, False)
-        result.residual = base
-        return result
-
-    return pairwise
-
-
-def _spread(t: Any, like: torch.Tensor) -> torch.Tensor:
-    t = t if isinstance(t, torch.Tensor) else torch.as_tensor(t, dtype=like.dtype, device=like.device)
-    return torch.broadcast_to(t.to(like.dtype), tuple(like.shape))
-
-
 @rule("clamp clip", traits=_PIECES, short=clamped)
 def _clamp(func: Function, x: Any, min: Any = None, max: Any = None) -> Any:
     """clamp with plain bounds is pointwise; with decomposed bounds, a maximum and a minimum."""
@@ -395,5 +372,3 @@ rule("amax", short=greatest(1, along=True), reverse=partial(along, 1))(_extremum
 rule("amin", short=greatest(-1, along=True), reverse=partial(along, -1))(_extremum_along(-1))
 rule("max", short=greatest(1), reverse=partial(with_places, 1))(_max_or_min(1))
 rule("min", short=greatest(-1), reverse=partial(with_places, -1))(_max_or_min(-1))
-rule("maximum fmax", traits=_EACH, short=larger(1), reverse=partial(of_two, 1), numbers=MAXIMUM)(_pairwise(1))
-rule("minimum fmin", traits=_EACH, short=larger(-1), reverse=partial(of_two, -1), numbers=MINIMUM)(_pairwise(-1))

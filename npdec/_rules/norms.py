@@ -21,7 +21,6 @@ from npdec._decomposed.kept_components import handed_on, stand_in
 from npdec._decomposed.reverse_graph import no_graph
 from npdec._decomposed.size_warnings import warn_of_size
 from npdec._decomposed.tensor import DecomposedTensor, carries
-from npdec._impl import reduction_impl, statistics_impl
 from npdec._impl._util import single, working_dtype
 from npdec._impl.envelope_impl import leading_fractions
 from npdec._impl.segments_impl import mean_direction, mean_jacobian, unit_segments
@@ -32,7 +31,6 @@ from npdec._law.ordinary_rows import unit_vectors
 from npdec._law.ordinary_vectors import length_of_vector
 from npdec._law.ordinary_vectors import spread as ordinary_spread
 from npdec._rules import norms_reverse as short
-from npdec._rules.by_formula import own_numbers
 from npdec._rules.rule import rule
 from npdec._torch.functorch import mapped
 from npdec._torch.tracing import name_of, tracing
@@ -140,6 +138,9 @@ def _vector_norm(
         value, residual = _ends(x, call)
         pairs: Any = torch.view_as_real(x)
         return _by_gradient(pairs, [*_axes(dim, x.ndim), x.ndim], value, residual, _length)
+    if x.value.is_complex() and x.value.numel() and ord and (ord == 1 or _length_of_rows(x, dim) == 1):
+        value, residual = _ends(x, call)  # the sum of the lengths of both parts
+        return with_numbers(value, residual, torch.sum(torch.abs(x), _axes(dim, x.ndim), keepdim))
     gradient = {1: _magnitudes, 2: _length, math.inf: _largest}.get(ord)
     if ord == 0 and x.value.numel():  # how many are not zero
         there: Any = x != 0
@@ -231,22 +232,26 @@ def _spread(root: bool) -> Function:
             correction = int(unbiased)
         axes = _axes(dim, x.ndim)
         count = math.prod([x.shape[a] for a in axes])  # torch.compile traces no generator here
-        if x.value.is_complex() or not x.value.numel() or count <= correction:
+        if not x.value.numel() or count <= correction:
             return law.quadrature(Call(func, None, (x, dim), {"correction": correction, "keepdim": keepdim}))
+        parts = 2 if x.value.is_complex() else 1  # of a number, of each of which there is a mean
+
+        def centred(t: torch.Tensor) -> torch.Tensor:
+            apart = t.double().unflatten(-1, (-1, parts))
+            return (apart - apart.mean(-2, keepdim=True)).flatten(-2)
 
         def gradient(r: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
-            d = (x - r).double()
-            r, d = (t - t.mean(-1, keepdim=True) for t in (r.double(), d))
+            r, d = centred(r), centred(x - r)
             freedom = count - correction
             if not root:
                 return (2 * r + d) / freedom
             # The direction of equal numbers is that of their rounding errors, which does not add up to zero by itself.
-            direction = mean_direction(r, d)
-            return (direction - direction.mean(-1, keepdim=True)) / math.sqrt(freedom)
+            return centred(mean_direction(r, d)) / math.sqrt(freedom)
 
         value, residual = _ends(x, lambda t: func(t, dim, correction=correction, keepdim=keepdim))
         if isinstance(value, torch.Tensor):
-            return _by_gradient(x, axes, value, residual, gradient)
+            rows: Any = torch.view_as_real(x) if parts == 2 else x
+            return _by_gradient(rows, [*axes, x.ndim] if parts == 2 else axes, value, residual, gradient)
         alone: Any = (torch.std if root else torch.var)(x, axes, correction=correction, keepdim=keepdim)
         made = DecomposedTensor(value[0], residual[0], handed_on(alone), x.labels, x.reverse)
         mean: Any = torch.mean(x, axes, keepdim) if axes else x.clone()
@@ -356,42 +361,3 @@ def _norm_except_dim(func: Function, v: Any, pow: Any = 2, dim: Any = 0) -> Any:
         made = torch.linalg.vector_norm(row, pow, 1)
         made = made.reshape([n if a == dim % v.ndim else 1 for a, n in enumerate(v.shape)])
     return with_numbers(*_ends(v, lambda t: func(t, pow, dim)), made)
-
-
-@rule(statistics_impl.correlations)
-def _correlations(func: Function, m: Any, y: Any, rowvar: Any, dtype: Any) -> Any:
-    """The inner products of the variables' deviations from their means, as unit vectors."""
-    parts: list[Any] = list(statistics_impl.variables(m, y, rowvar, dtype))
-    given = [handed_on(part) for part in parts if isinstance(part, DecomposedTensor)]
-    parts = list(map(_units, parts))  # those of y apart, which may have no contributions
-    blocks = list(map(statistics_impl.gram, parts))
-    if len(parts) > 1:
-        blocks.insert(1, torch.matmul(parts[0], parts[1].mT.conj()))
-    parts.clear()  # of many components all that is kept is large
-    if len(blocks) > 1:
-        first, both, second = blocks
-        blocks = [torch.cat([torch.cat([first, both], 1), torch.cat([both.mT.conj(), second], 1)])]
-        del first, both, second
-    product = blocks.pop().squeeze()
-    made = own_numbers(func, (m, y, rowvar, dtype), {}, product if product.ndim else product / product)
-    warn_of_size("corrcoef", [handed_on(made)], given, [made.value], [made.residual], made.reverse)
-    return made
-
-
-def _units(rows: Any) -> Any:
-    """Deviations from the means of rows, as unit vectors."""
-    deviations = rows - reduction_impl.mean(rows, (1,)).unsqueeze(1)
-    return deviations / torch.linalg.vector_norm(deviations, dim=1, keepdim=True)
-
-
-@rule(statistics_impl.gram)
-def _gram(func: Function, x: Any) -> Any:
-    """A product of a matrix with itself: in reverse mode what the one factor contributes, and its transpose, of which
-    the graph keeps no more than one midpoint."""
-    if not x.reverse:
-        return torch.matmul(x, x.mT.conj())
-    with no_graph(x.reverse):
-        value, residual = func(x.value), func(x.residual)
-        middle = torch.add(x.value / 2, x.residual, alpha=0.5).mT.conj()
-    made: Any = torch.matmul(x, middle)
-    return DecomposedTensor(value, residual, made.components + made.components.mT.conj(), x.labels, x.reverse)

@@ -10,11 +10,13 @@ import torch
 
 from npdec._core.signatures import read_parameters
 from npdec._core.tags import Pointwise, Stepwise
+from npdec._decomposed.components import Use, total
 from npdec._decomposed.registry import Answer, Trait
 from npdec._decomposed.reverse_graph import no_graph
-from npdec._decomposed.tensor import DecomposedTensor
+from npdec._decomposed.tensor import DecomposedTensor, align
 from npdec._impl import (
     _interpolate,
+    creation_ranges_impl,
     elementwise_float_impl,
     elementwise_impl,
     elementwise_math_impl,
@@ -26,7 +28,9 @@ from npdec._impl._by_elements import by_elements
 from npdec._impl.quotients_impl import of_quotient, of_rest
 from npdec._law import ordinary_gated, ordinary_parts, ordinary_pieces
 from npdec._law.law import TaggedRule
+from npdec._law.named_rules import residuals_are_of_the_baseline
 from npdec._law.ordinary_logic import replaced
+from npdec._law.ordinary_ranges import evenly_spaced
 from npdec._law.ordinary_steps import divided
 from npdec._law.reverse_elements import gated, stepped
 from npdec._rules.rule import rule
@@ -87,7 +91,8 @@ _pointwise("erf erfc erfinv erfcx lgamma gammaln digamma psi i0 i0e i1 i1e ndtr 
 _pointwise("mvlgamma entr")
 rule("nan_to_num", short=replaced)(_OF_THE_FIRST)
 
-_stepwise("sgn angle")
+_stepwise("angle")
+rule("sgn", elementwise_impl.sign, traits=Trait.DIRECTION)(_OF_THE_FIRST_WITH_JUMPS)
 rule("frexp", short=ordinary_parts.parts_of_torch)(_OF_THE_FIRST_WITH_JUMPS)
 rule("round floor ceil trunc fix frac sign threshold hardshrink", reverse=stepped)(_OF_THE_FIRST_WITH_JUMPS)
 
@@ -143,6 +148,32 @@ def interpolated_values(func: Any, fp: Any, x: Any, xp: Any, left: Any, right: A
     return DecomposedTensor(value, residual, components, fp.labels, fp.reverse)
 
 
+@rule(_interpolate.between)
+def interpolated_between(func: Any, x: Any, fp: Any, xp: Any, left: Any, right: Any) -> Any:
+    """The sum of the values at the points, each times a function of x: the line between the points' midpoints, as x
+    moves, and what the points contribute, at both ends of its path."""
+    if not residuals_are_of_the_baseline():
+        return _interpolate.stepwise(x, xp, fp, left, right)
+    with no_graph(x.reverse):
+        value, residual = func(x.value, fp.value, xp, left, right), func(x.residual, fp.residual, xp, left, right)
+        middle = torch.add(fp.value / 2, fp.residual, alpha=0.5)
+
+    def at_ends(rows: torch.Tensor) -> list[torch.Tensor]:
+        return [_interpolate.weighted(rows, end, xp, left is None, right is None) for end in (x.value, x.residual)]
+
+    moved: Any = _interpolate.lines(x, (xp, middle, left, right))
+    after, before = at_ends(fp.components)
+    beside = DecomposedTensor(value, residual, torch.add(after / 2, before, alpha=0.5), fp.labels, fp.reverse)
+    labels, parts = align([moved, beside], None if x.reverse else Use.LAW)
+    if middle.requires_grad:  # whose graph the slope of a function of x does not have
+        high, low = at_ends((middle - middle.detach()).unsqueeze(0))
+        step = x.value - x.residual
+        slope = (high - low).squeeze(0) / torch.where(step == 0, 1, step)
+        added = DecomposedTensor(moved.value, moved.residual, x.components * slope, x.labels, x.reverse)
+        labels, parts = align([moved, beside, added], Use.LAW)
+    return DecomposedTensor(value, residual, total(parts), labels, x.reverse)
+
+
 @rule(torch.polygamma, torch.special.polygamma)
 def polygamma(n: int, input: Pointwise) -> Any: ...
 
@@ -177,3 +208,11 @@ def _steps(func: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
 
 
 rule(by_elements, traits=Trait.ELEMENTWISE)(Answer(_steps, delegates=True))
+
+
+def _spaced(func: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """Evenly spaced numbers, step by step."""
+    return creation_ranges_impl.spaced(*args)
+
+
+rule(creation_ranges_impl.evenly, short=evenly_spaced)(Answer(_spaced, delegates=True))
