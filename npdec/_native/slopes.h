@@ -27,6 +27,10 @@ int between(double found, const double *ends, double eps, double *slope);
 typedef PyObject *Caller(PyObject *tensor, const void *of);
 int secants_between(PyObject *x, PyObject *r, PyObject *to, PyObject *empty, double kept, Caller *f,
                 const void *of, Secants *found);
+/* Put the numbers x of the marked places where x is r, after each other, into a tensor that has room for so many; how many
+ * there are, or 0 where they do not lie so. Then put what was found of them there; 0 where that is no such numbers. */
+Py_ssize_t still_points(PyObject *x, PyObject *r, PyObject *to, PyObject *points, Py_ssize_t room);
+int put_where_still(PyObject *x, PyObject *r, PyObject *made, PyObject *to, Secants *found);
 /* Put the slopes of tanh or of the sigmoid (gates.c); whether they are finite numbers. */
 int are_gate_slopes(int is_opened, PyObject *x, PyObject *r, PyObject *fx, PyObject *fr, PyObject *to);
 PyObject *secants_said(const Secants *found); /* as Python is told */

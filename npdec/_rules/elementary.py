@@ -28,7 +28,7 @@ from npdec._decomposed.tensor import DecomposedTensor, align, carries, is_revers
 from npdec._impl.envelope_impl import leading_fractions
 from npdec._impl.quotients_impl import of_quotient, of_rest
 from npdec._impl.segments_impl import mean_direction
-from npdec._law import law, reverse_complex
+from npdec._law import law, reverse_complex, reverse_elements
 from npdec._law.complex_laws import length
 from npdec._law.create_graph import wants_graph
 from npdec._law.mean_gradient import combined
@@ -42,9 +42,9 @@ from npdec._law.ordinary_places import added_at, scattered
 from npdec._law.ordinary_steps import stepwise_instead
 from npdec._law.ordinary_vectors import greatest
 from npdec._law.pairs_of_numbers import MAXIMUM, MINIMUM, quotients
-from npdec._law.reverse_elements import of_two
 from npdec._law.reverse_joint import put_at
-from npdec._rules.extremes_reverse import along, with_places
+from npdec._rules import extremes_reverse
+from npdec._rules.extremes_reverse import with_places
 from npdec._rules.rule import rule
 from npdec._torch.functorch import mapped
 from npdec._torch.tracing import name_of, tracing
@@ -391,9 +391,9 @@ def _abs(func: Function, x: Any) -> Any:
     return DecomposedTensor(value, base, components, x.labels, x.reverse)
 
 
-rule("amax", short=greatest(1, along=True), reverse=partial(along, 1))(_extremum_along(1))
-rule("amin", short=greatest(-1, along=True), reverse=partial(along, -1))(_extremum_along(-1))
+rule("amax", short=greatest(1, along=True), reverse=extremes_reverse.greatest)(_extremum_along(1))
+rule("amin", short=greatest(-1, along=True), reverse=extremes_reverse.least)(_extremum_along(-1))
 rule("max", short=greatest(1), reverse=partial(with_places, 1))(_max_or_min(1))
 rule("min", short=greatest(-1), reverse=partial(with_places, -1))(_max_or_min(-1))
-rule("maximum fmax", traits=_EACH, short=larger(1), reverse=partial(of_two, 1), numbers=MAXIMUM)(_pairwise(1))
-rule("minimum fmin", traits=_EACH, short=larger(-1), reverse=partial(of_two, -1), numbers=MINIMUM)(_pairwise(-1))
+rule("maximum fmax", traits=_EACH, short=larger(1), reverse=reverse_elements.larger, numbers=MAXIMUM)(_pairwise(1))
+rule("minimum fmin", traits=_EACH, short=larger(-1), reverse=reverse_elements.smaller, numbers=MINIMUM)(_pairwise(-1))

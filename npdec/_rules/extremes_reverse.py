@@ -14,13 +14,14 @@ from npdec._decomposed.axes import again_and_again, narrowed, row_by_row
 from npdec._decomposed.choices import places_beside
 from npdec._decomposed.size_limits import is_for_one_thread
 from npdec._decomposed.tensor import DecomposedTensor
+from npdec._law.native_forms import in_c
 from npdec._law.ordinary_reverse import is_ordinary, on_graph_of
 from npdec._law.reverse_forms import on_graph_with
 from npdec._law.reverse_rows import ALONE, axes_or_all, gradient_along, reduced
 from npdec._native import calls
 from npdec._torch.tracing import name_of
 
-__all__ = ["adaptive_pool", "along", "with_places"]
+__all__ = ["adaptive_pool", "along", "greatest", "least", "with_places"]
 
 Function = Callable[..., Any]
 Options = dict[str, Any] | None
@@ -63,6 +64,18 @@ def along(sign: int, func: Function, args: Sequence[Any], options: Options = Non
     call = func if "dim" not in named else partial(func, dim=dim, keepdim=keepdim)
     value, residual = call(x.value), row_by_row(call, x.residual, axes[0])
     return reduced(x, value, residual, shares, axes, keepdim)
+
+
+@in_c("led", known=(1.0,))
+def greatest(func: Function, args: Sequence[Any], options: Options = None) -> Any:
+    """amax."""
+    return along(1, func, args, options)
+
+
+@in_c("led", known=(-1.0,))
+def least(func: Function, args: Sequence[Any], options: Options = None) -> Any:
+    """amin."""
+    return along(-1, func, args, options)
 
 
 def with_places(sign: int, func: Function, args: Sequence[Any], options: Options = None) -> Any:
