@@ -65,7 +65,7 @@ attach_form(PyObject *module, PyObject *args)
                    {"matmul", matmul}, {"layer", layer}, {"pointwise", pointwise},
                    {"sigmoid", sigmoid}, {"tanh", hyperbolic}, {"power", power}, {"written over", written_over}, {"cast", cast}, {"stepped", stepped},
                    {"compared", compared}, {"masked", mask_selected}, {"softened", softened}, {"normalised", normalised},
-                   {"also", also}, {"led", led}, {"measured", measured}, {"log summed", log_summed}, {"larger", larger}, {"turned", turned}, {"chosen", chosen}};
+                   {"also", also}, {"led", led}, {"measured", measured}, {"log summed", log_summed}, {"larger", larger}, {"turned", turned}, {"chosen", chosen}, {"lost", lost}};
     static const char *const kinds[] = {"by rule",    "of axes",  "of a key", "reshaped", "squeezed",
                                         "unsqueezed", "permuted", "swapped",  "reduced"};
     static int count;

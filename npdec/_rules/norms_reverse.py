@@ -20,6 +20,7 @@ from npdec._law.reverse_forms import Single, on_graph_with, single
 from npdec._law.reverse_rows import axes_or_all, gradient_along, reduced
 from npdec._native import calls
 from npdec._rules.normalisation_at_once import Rows, back_through
+from npdec._rules.rows_compared import between_rows
 
 __all__ = ["cosine", "distances", "length", "pairs", "spread", "unit"]
 
@@ -102,6 +103,9 @@ def _own(made: Any, value: torch.Tensor, residual: torch.Tensor) -> Any:
 
 def pairs(func: Function, args: Sequence[Any], options: Options = None) -> Any:
     """pairwise_distance: the length of a difference."""
+    alone = between_rows(func, args, options)
+    if alone is not NotImplemented:
+        return alone
     named = {**dict(zip(("x1", "x2", "p", "eps", "keepdim"), args)), **(options or {})}
     a, b = named.get("x1"), named.get("x2")
     ends = [t for t in (a, b) if type(t) is DecomposedTensor]
