@@ -1,6 +1,7 @@
 /* The larger or the smaller of two tensors of one shape in reverse mode: each passes on the part of the path on which it
  * leads, as npdec/_law/reverse_elements.py says. */
 #include "reverse.h"
+#include "soft.h"
 #include <math.h>
 
 #define FEW (1 << 15) /* elements, of which products are sooner computed than a node made in Python */
@@ -57,25 +58,31 @@ end_of(PyObject *item, End *end)
 
 /* The part of the path on which a leads, and what is left of it; 0 where it is no number. */
 #define SHARES(number, bits)                                                                                           \
+    BY_ANY_PROCESSOR static number some_##bits(const number *restrict a, const number *restrict b,                     \
+                                               const number *restrict r, const number *restrict s, Py_ssize_t size,    \
+                                               number sign, number *restrict share, number *restrict rest)             \
+    {                                                                                                                  \
+        number nothing = 0;                                                                                            \
+        for (Py_ssize_t j = 0; j < size; j++) {                                                                        \
+            number last = sign * (a[j] - b[j]), first = sign * (r[j] - s[j]);                                          \
+            number above = (last > 0 ? last : 0) + (first > 0 ? first : 0);                                            \
+            number below = (last < 0 ? last : 0) + (first < 0 ? first : 0), path = above - below;                      \
+            number part = above / path;                                                                                \
+            nothing = (last - last) + (first - first) + (path - path) == 0 ? nothing : 1;                              \
+            part = path == 0 ? (number)0.5 : part;                                                                     \
+            share[j] = part;                                                                                           \
+            rest[j] = 1 - part;                                                                                        \
+        }                                                                                                              \
+        return nothing;                                                                                                \
+    }                                                                                                                  \
     static int shares_##bits(const number *a, const number *b, const number *r, Py_ssize_t of_r, const number *s,      \
                              Py_ssize_t of_s, Py_ssize_t size, int sign, number *share, number *rest)                  \
     {                                                                                                                  \
         Py_ssize_t block = of_r < of_s ? of_r : of_s; /* one of which is a multiple of the other */                    \
-        int is_finite = 1;                                                                                             \
-        for (Py_ssize_t i = 0; i < size; i += block) {                                                                 \
-            const number *low = r + i % of_r, *start = s + i % of_s;                                                   \
-            for (Py_ssize_t j = 0; j < block; j++) {                                                                   \
-                number last = a[i + j] - b[i + j], first = low[j] - start[j];                                          \
-                last = sign < 0 ? -last : last;                                                                        \
-                first = sign < 0 ? -first : first;                                                                     \
-                number above = (last > 0 ? last : 0) + (first > 0 ? first : 0);                                        \
-                number below = (last < 0 ? last : 0) + (first < 0 ? first : 0), path = above - below;                  \
-                is_finite &= (last - last == 0) & (first - first == 0) & (path - path == 0);                           \
-                share[i + j] = path == 0 ? (number)0.5 : above / path;                                                 \
-                rest[i + j] = 1 - share[i + j];                                                                        \
-            }                                                                                                          \
-        }                                                                                                              \
-        return is_finite;                                                                                              \
+        number nothing = 0;                                                                                            \
+        for (Py_ssize_t i = 0; i < size; i += block)                                                                   \
+            nothing += some_##bits(a + i, b + i, r + i % of_r, s + i % of_s, block, (number)sign, share + i, rest + i); \
+        return nothing == 0;                                                                                           \
     }
 SHARES(float, 32)
 SHARES(double, 64)

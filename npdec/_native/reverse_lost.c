@@ -29,6 +29,16 @@ told_by(const Form *form, Told *to)
     return flat != NULL && dot != NULL && !PyErr_Occurred();
 }
 
+/* The mean slope of the logarithm between two positive numbers. */
+static double
+of_logarithm(double end, double start)
+{
+    double step = end - start, part = step / start;
+    if (step == 0)
+        return 1 / end;
+    return (fabs(part) < 0.5 ? log1p(part) : log(end) - log(start)) / step;
+}
+
 /* The mean slope of binary cross entropy of probabilities, by logarithms in double precision; 0 where one is none. */
 static int
 of_probabilities(const Array *x, const Array *r, const Array *t, double factor, float *to)
@@ -36,12 +46,13 @@ of_probabilities(const Array *x, const Array *r, const Array *t, double factor, 
     const float *high = x->elements, *low = r->elements, *target = t->elements;
     Py_ssize_t size = elements_in(x), period = elements_in(r);
     for (Py_ssize_t i = 0; i < size; i++) {
-        double end = high[i], start = low[i % period], step = end - start;
+        double end = high[i], start = low[i % period];
         if (!(end > 1e-37 && end < 1 && start > 1e-37 && start < 1)) /* less is bounded by torch */
             return 0;
-        double one = step == 0 ? 1 / end : log1p(step / start) / step;
-        double other = step == 0 ? 1 / (1 - end) : -log1p(-step / (1 - start)) / step;
-        to[i] = (float)(factor * ((1 - target[i]) * other - target[i] * one));
+        to[i] = (float)(factor * ((1 - target[i]) * of_logarithm(1 - end, 1 - start)
+                                  - target[i] * of_logarithm(end, start)));
+        if (!isfinite(to[i]))
+            return 0;
     }
     return 1;
 }

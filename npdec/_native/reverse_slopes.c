@@ -130,20 +130,17 @@ put_still(const Called *its, PyObject *x, PyObject *row, PyObject *to, Secants *
     PyObject *named = its->options == NULL ? PyDict_New() : Py_NewRef(its->options);
     for (Py_ssize_t i = 1; rest != NULL && i < its->count; i++)
         PyTuple_SET_ITEM(rest, i - 1, Py_NewRef(its->args[i]));
-    PyObject *size = PyLong_FromSsize_t(found->marked);
+    int64_t *places = PyMem_Malloc((size_t)found->marked * sizeof *places);
     int is_put = 0;
-    if (rest != NULL && named != NULL && size != NULL
-        && (points = PyObject_CallMethodOneArg(x, told.new_empty, size)) != NULL) {
-        Py_ssize_t many = still_points(x, row, to, points, found->marked);
-        if (many > 0 && many < found->marked)
-            Py_SETREF(points, PyObject_CallMethod(points, "narrow", "iin", 0, 0, many));
-        if (many > 0 && points != NULL
-            && (made = PyObject_CallFunctionObjArgs(told.where_still, its->func, rest, named, points, NULL)) != NULL)
-            is_put = put_where_still(x, row, made, to, found);
-    }
+    if (places == NULL)
+        PyErr_NoMemory();
+    else if (rest != NULL && named != NULL
+             && (points = still_points(x, row, to, told.new_empty, found->marked, places)) != NULL
+             && (made = PyObject_CallFunctionObjArgs(told.where_still, its->func, rest, named, points, NULL)) != NULL)
+        is_put = put_where_still(made, to, places, found);
+    PyMem_Free(places);
     Py_XDECREF(made);
     Py_XDECREF(points);
-    Py_XDECREF(size);
     Py_XDECREF(named);
     Py_XDECREF(rest);
     return is_put;

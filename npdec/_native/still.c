@@ -4,28 +4,23 @@
 #include "tensors.h"
 #include <math.h>
 
-/* What a walk over marked places does with what does not move there: the numbers are taken, or put. */
+#define TOGETHER 64 /* numbers, as slopes.c has it */
+
+/* The marked places where numbers do not move, of which there may be so many; how many there are, or 0. */
 #define STILL(number, bits)                                                                                            \
-    static Py_ssize_t take_still_##bits(const number *x, const number *r, Py_ssize_t row, const number *to,           \
-                                        Py_ssize_t size, number *points, Py_ssize_t room)                              \
+    static Py_ssize_t still_##bits(const Array *x, const Array *r, Py_ssize_t row, const Array *to, Py_ssize_t size,   \
+                                   int64_t *places, Py_ssize_t room)                                                   \
     {                                                                                                                  \
-        Py_ssize_t some = 0;                                                                                           \
-        for (Py_ssize_t i = 0; i < size; i += row)                                                                     \
-            for (Py_ssize_t j = 0; j < row; j++)                                                                       \
-                if (to[i + j] != to[i + j] && x[i + j] == r[j]) {                                                      \
+        const number *high = x->elements, *low = r->elements, *made = to->elements;                                    \
+        Py_ssize_t some = 0, at = 0;                                                                                   \
+        while ((at = without_marks(to, at, size)) < size)                                                              \
+            for (Py_ssize_t end = size - at < TOGETHER ? size : at + TOGETHER; at < end; at++)                         \
+                if (made[at] != made[at] && high[at] == low[at % row]) {                                               \
                     if (some == room)                                                                                  \
                         return 0;                                                                                      \
-                    points[some++] = x[i + j];                                                                         \
+                    places[some++] = at;                                                                               \
                 }                                                                                                      \
         return some;                                                                                                   \
-    }                                                                                                                  \
-    static void put_still_##bits(const number *x, const number *r, Py_ssize_t row, number *to, Py_ssize_t size,       \
-                                 const number *made)                                                                   \
-    {                                                                                                                  \
-        for (Py_ssize_t i = 0; i < size; i += row)                                                                     \
-            for (Py_ssize_t j = 0; j < row; j++)                                                                       \
-                if (to[i + j] != to[i + j] && x[i + j] == r[j])                                                        \
-                    to[i + j] = *made++;                                                                               \
     }
 STILL(float, 32)
 STILL(double, 64)
@@ -42,27 +37,37 @@ are_rows(PyObject *x, PyObject *r, PyObject *to, Array *at)
         && size % row == 0;
 }
 
-Py_ssize_t
-still_points(PyObject *x, PyObject *r, PyObject *to, PyObject *points, Py_ssize_t room)
+PyObject *
+still_points(PyObject *x, PyObject *r, PyObject *to, PyObject *empty, Py_ssize_t room, int64_t *places)
 {
     Array at[3], made;
-    if (!are_rows(x, r, to, at) || !plain_array(points, &made) || made.bits != at[0].bits || size_of(&made) != room
-        || period_of(&made) != room)
-        return left_to_python(), 0;
+    if (!are_rows(x, r, to, at))
+        return left_to_python();
     Py_ssize_t size = size_of(&at[0]), row = period_of(&at[1]);
-    return at[0].bits == 32 ? take_still_32(at[0].elements, at[1].elements, row, at[2].elements, size, made.elements, room)
-                            : take_still_64(at[0].elements, at[1].elements, row, at[2].elements, size, made.elements, room);
+    Py_ssize_t many = at[0].bits == 32 ? still_32(&at[0], &at[1], row, &at[2], size, places, room)
+                                       : still_64(&at[0], &at[1], row, &at[2], size, places, room);
+    PyObject *count = many == 0 ? NULL : PyLong_FromSsize_t(many);
+    PyObject *points = count == NULL ? NULL : PyObject_CallMethodOneArg(x, empty, count);
+    Py_XDECREF(count);
+    if (points != NULL && (!plain_array(points, &made) || made.bits != at[0].bits || size_of(&made) != many))
+        Py_CLEAR(points);
+    for (Py_ssize_t i = 0; points != NULL && i < many; i++)
+        if (made.bits == 32)
+            ((float *)made.elements)[i] = ((float *)at[0].elements)[places[i]];
+        else
+            ((double *)made.elements)[i] = ((double *)at[0].elements)[places[i]];
+    return points == NULL ? left_to_python() : points;
 }
 
 int
-put_where_still(PyObject *x, PyObject *r, PyObject *made, PyObject *to, Secants *found)
+put_where_still(PyObject *made, PyObject *to, const int64_t *places, Secants *found)
 {
-    Array at[3], its;
+    Array at, its;
     double most = 0, least = INFINITY;
-    if (!are_rows(x, r, to, at) || !plain_array(made, &its) || its.bits != at[0].bits || its.rank != 1
+    if (!plain_array(to, &at) || !plain_array(made, &its) || its.bits != at.bits || its.rank != 1
         || period_of(&its) != size_of(&its) || size_of(&its) > found->marked)
         return left_to_python(), 0;
-    Py_ssize_t many = size_of(&its), size = size_of(&at[0]), row = period_of(&at[1]);
+    Py_ssize_t many = size_of(&its);
     for (Py_ssize_t i = 0; i < many; i++) {
         double length = fabs(its.bits == 32 ? ((float *)its.elements)[i] : ((double *)its.elements)[i]);
         if (!(length < INFINITY))
@@ -70,10 +75,11 @@ put_where_still(PyObject *x, PyObject *r, PyObject *made, PyObject *to, Secants 
         most = length > most ? length : most;
         least = length < least && length > 0 ? length : least;
     }
-    if (its.bits == 32)
-        put_still_32(at[0].elements, at[1].elements, row, at[2].elements, size, its.elements);
-    else
-        put_still_64(at[0].elements, at[1].elements, row, at[2].elements, size, its.elements);
+    for (Py_ssize_t i = 0; i < many; i++)
+        if (its.bits == 32)
+            ((float *)at.elements)[places[i]] = ((float *)its.elements)[i];
+        else
+            ((double *)at.elements)[places[i]] = ((double *)its.elements)[i];
     found->marked -= many;
     found->most = most > found->most ? most : found->most;
     found->least = least < found->least ? least : found->least;

@@ -289,7 +289,7 @@ def _multiplied(short: Function) -> Function:
             made = _by_inverse_root(func, a, b)
             if made is not None:
                 return made
-        made = asked(short, func, args)
+        made = short(func, args)
         return remember(made, _SQUARE, a) if a is b and made is not NotImplemented else made
 
     return form
@@ -304,7 +304,7 @@ def _divided(short: Function) -> Function:
             made = _normalised(func, args[0], args[1], _ROOT, args[0], args[1])
             if made is not None:
                 return made
-        return asked(short, func, args)
+        return short(func, args)
 
     return form
 
