@@ -135,8 +135,9 @@ joined_item(PyObject *tensor, const Reversed *like, PyObject **on_graph, PyObjec
         *residual = *on_graph == NULL ? NULL : equal_row(*on_graph);
         if (*residual != NULL && *residual != *on_graph) { /* once in memory, again and again */
             Array at;
-            PyObject *row = *residual;
-            *residual = look_at_any(*on_graph, &at) ? widened(row, &at) : row;
+            PyObject *first = *residual;
+            *row = lead == 1 ? Py_NewRef(first) : NULL;
+            *residual = look_at_any(*on_graph, &at) ? widened(first, &at) : first;
         }
         return *on_graph != NULL && *residual != NULL;
     }

@@ -304,6 +304,8 @@ def _divided(short: Function) -> Function:
             made = _normalised(func, args[0], args[1], _ROOT, args[0], args[1])
             if made is not None:
                 return made
+            if args[1].origin is not None:
+                return asked(short, func, args)
         return short(func, args)
 
     return form

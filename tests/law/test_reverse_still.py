@@ -72,6 +72,12 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "choices": lambda x: (torch.where(x > 0.1, x * x, 0.1 * x) * _C).sum(),
     "choices of numbers": lambda x: (torch.where(x * 2 < 0.3, 1.5, x) * _C).sum(),
     "products of vectors": lambda x: (torch.einsum("bi,bi->b", x, x.flip(1)) * _SIGNS).sum(),
+    "conditions as factors": lambda x: (x * (_C > 0) + (_C < 0.5) * x * x).sum(),
+    "over whole numbers": lambda x: (x * x / torch.arange(1, 5)[:, None] + torch.arange(6) / (x * x + 1)).sum(),
+    "the larger, by its other name": lambda x: (torch.max(x, _C) * torch.min(x.flip(1), x)).sum(),
+    "joined to what is equal": lambda x: (
+        torch.stack([torch.ones(4, 6, dtype=x.dtype), x, x * x], -1) * _C[0, :3]
+    ).sum(),
     "a number over a sum": lambda x: (3 / (x * x + 1) * _C).sum(),
     "probabilities": lambda x: F.binary_cross_entropy(torch.sigmoid(x), _C * _C),
     "logits": lambda x: F.binary_cross_entropy_with_logits(x, _C * _C, reduction="sum"),
