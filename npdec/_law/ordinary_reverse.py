@@ -13,7 +13,7 @@ import torch
 
 from npdec._decomposed.aliasing import link
 from npdec._decomposed.axes import narrowed, row_by_row
-from npdec._decomposed.registry import Trait
+from npdec._decomposed.registry import Trait, rate_of, traits_of
 from npdec._decomposed.reverse_graph import stand_in, uses_vjp, with_vjp
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._law import secant_at_once
@@ -21,10 +21,11 @@ from npdec._law.of_few import POLYNOMIALS
 from npdec._law.ordinary_slopes import ordinary_slope
 from npdec._law.secant import derivative, quick_slope
 from npdec._native import calls
+from npdec._torch.interrupts import undisturbed
 
 __all__ = [
     "ANY", "FEW", "FEW_BESIDE", "REAL", "averaged", "convolution", "derived", "finished", "is_ordinary", "layer",
-    "made_of", "of_one", "on_graph", "on_graph_of", "pointwise",
+    "made_of", "of_one", "on_graph", "on_graph_of", "pointwise", "where_still",
 ]  # fmt: skip
 
 Function = Callable[..., Any]
@@ -182,6 +183,15 @@ def finished(
     if made is None or made.steep or made.extreme is not None or made.singular is not None:
         return None
     return made.multiplier
+
+
+def where_still(func: Function, rest: tuple[Any, ...], options: dict[str, Any], points: torch.Tensor) -> torch.Tensor:
+    """The derivatives of a function at points, which are the slopes where numbers do not move."""
+    rate = rate_of(func) if not rest and not options and traits_of(func) & Trait.PIECEWISE_LINEAR else None
+    if rate is not None:
+        found: torch.Tensor = rate(points)
+        return found
+    return undisturbed(derivative, lambda u: func(u, *rest, **options), points)
 
 
 def pointwise(x: DecomposedTensor, slope: Function | None, traits: int, f: Function, *more: Any) -> Any:

@@ -48,7 +48,7 @@ def _of_two(func: Function, equation: str, operands: Sequence[Any]) -> Any:
         return NotImplemented
     (a, b), (low_a, low_b), carriers, _, like = known
     value = func(equation, a, b)
-    if value.dtype is not like.value.dtype or value.numel() == 0 or min(a.numel(), b.numel()) <= _FEW:
+    if value.dtype is not like.value.dtype or value.numel() == 0 or a.numel() <= _FEW >= b.numel():
         return NotImplemented
     if len({size for t, term in ((a, terms[0]), (b, terms[1])) for size in zip(term, t.shape)}) > len(set(given)) - 1:
         return NotImplemented  # axes of one element stand for longer ones

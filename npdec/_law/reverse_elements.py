@@ -16,6 +16,7 @@ from npdec._decomposed.settings import conditions_are_frozen
 from npdec._decomposed.settings import current as settings
 from npdec._decomposed.size_warnings import STEEP, has_finite_sum
 from npdec._decomposed.tensor import DecomposedTensor
+from npdec._law.native_forms import in_c
 from npdec._law.ordinary import has_elements
 from npdec._law.ordinary_reverse import is_ordinary, on_graph_of
 from npdec._law.ordinary_slopes import ordinary_slope
@@ -26,7 +27,7 @@ from npdec._law.reverse_forms import constant, on_graph_with, single
 from npdec._law.secant import derivative
 from npdec._native import calls
 
-__all__ = ["chosen", "compared", "ends_of", "gated", "is_plain", "leaky", "of_two", "stepped"]
+__all__ = ["chosen", "compared", "ends_of", "gated", "is_plain", "larger", "leaky", "smaller", "stepped"]
 
 Function = Callable[..., Any]
 _PIECES = Trait.ELEMENTWISE | Trait.PIECEWISE_LINEAR
@@ -98,6 +99,18 @@ def of_two(sign: int, func: Function, args: Sequence[Any], options: dict[str, An
         other = b.on_graph * (1 - share)
         carrier = other if carrier is None else carrier + other
     return on_graph_with(like, value, residual, carrier) if carrier is not None else NotImplemented
+
+
+@in_c("larger", known=(1,))
+def larger(func: Function, args: Sequence[Any], options: dict[str, Any] | None = None) -> Any:
+    """maximum."""
+    return of_two(1, func, args, options)
+
+
+@in_c("larger", known=(-1,))
+def smaller(func: Function, args: Sequence[Any], options: dict[str, Any] | None = None) -> Any:
+    """minimum."""
+    return of_two(-1, func, args, options)
 
 
 def leaky(func: Function, args: Sequence[Any], options: dict[str, Any] | None = None) -> Any:
@@ -206,6 +219,7 @@ def stepped(func: Function, args: Sequence[Any], options: dict[str, Any] | None 
     return on_graph_with(call.x, value, residual, on_graph_of(call.x) * slope)
 
 
+@in_c("turned")
 def compared(func: Function, args: Sequence[Any], options: dict[str, Any] | None = None) -> Any:
     """A comparison with a constant: a condition, whose component says how it has moved."""
     found = ends_of(args) if len(args) == 2 and not options and is_plain() else None
@@ -238,6 +252,7 @@ def _is_condition(x: Any) -> bool:
     )
 
 
+@in_c("chosen")
 def chosen(func: Function, args: Sequence[Any], options: dict[str, Any] | None = None) -> Any:
     """torch.where of a condition, which is decomposed or not, and two branches."""
     if len(args) != 3 or options or not is_plain():

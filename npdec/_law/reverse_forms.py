@@ -42,7 +42,7 @@ def also(short: Form | None, reverse: Function) -> Form:
             made = short(func, args, options) if options else short(func, args)
         return reverse(func, args, options) if made is NotImplemented else made
 
-    return form if short is None else in_c("unless near", batch=short)(form)
+    return form if short is None else in_c("also", batch=short, known=(reverse,))(form)
 
 
 def _takes_options(form: Any) -> bool:

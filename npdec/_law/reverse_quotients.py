@@ -11,11 +11,12 @@ import torch
 from npdec._decomposed.axes import narrowed
 from npdec._decomposed.broadcast_residuals import of_rows
 from npdec._decomposed.size_warnings import half_of_digits, has_finite_sum
+from npdec._law.ordinary_reverse import is_ordinary
 from npdec._law.reverse_beside import beside, is_for_c
 from npdec._law.reverse_elements import ends_of, is_plain
 from npdec._native import calls
 
-__all__ = ["quotient"]
+__all__ = ["quotient", "reciprocal_times"]
 
 Function = Callable[..., Any]
 
@@ -44,6 +45,14 @@ def quotient(func: Function, args: Sequence[Any], options: dict[str, Any] | None
         if not is_for_c(value) or calls.digits_lost(value, residual, *parts, limit) != 0:
             return NotImplemented
     return beside(True, like, ends, [x.on_graph for x in (a, b)], value, residual)  # type: ignore[arg-type]
+
+
+def reciprocal_times(func: Function, args: Sequence[Any], options: dict[str, Any] | None = None) -> Any:
+    """A number over a tensor, as torch computes it: the reciprocal times the number."""
+    if len(args) != 2 or options or not is_ordinary(args[0]) or type(args[1]) not in (int, float) or not is_plain():
+        return NotImplemented
+    made = torch.reciprocal(args[0])
+    return made if args[1] == 1 else made * args[1]
 
 
 def _range_of(b: torch.Tensor, low: torch.Tensor) -> tuple[float, float, float] | None:

@@ -164,9 +164,10 @@ Answer pointwise, sigmoid, hyperbolic, power;
 int are_by_place(const Form *form);           /* whether options of a function in Python are read by their places */
 /* Whether the keyword that stands behind so many arguments is the factor of the second one. */
 int is_with_alpha(const Form *form, Py_ssize_t count, PyObject *keywords);
-Answer itself, unless_training, each, of_one, like_another, filled, cloned, contiguous, detached, joined, or_square, unless_near, unless_square;
+Answer itself, unless_training, each, of_one, like_another, filled, cloned, contiguous, detached, joined, or_square, unless_near, unless_square, also;
 Answer added, scaled, divided;
 Answer matmul, layer, written_over, cast, stepped, compared, mask_selected, softened, normalised;
+Answer led, measured, log_summed, larger, turned, chosen, lost; /* reverse_rows.c, reverse_larger.c, reverse_choices.c, reverse_lost.c */
 
 /* reverse.c: the same of tensors in reverse mode */
 PyObject *reversed_layer(PyObject *func, PyObject *const *args, Py_ssize_t count);

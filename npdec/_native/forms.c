@@ -64,7 +64,8 @@ attach_form(PyObject *module, PyObject *args)
                    {"unless near", unless_near}, {"unless square", unless_square}, {"added", added}, {"scaled", scaled}, {"divided", divided},
                    {"matmul", matmul}, {"layer", layer}, {"pointwise", pointwise},
                    {"sigmoid", sigmoid}, {"tanh", hyperbolic}, {"power", power}, {"written over", written_over}, {"cast", cast}, {"stepped", stepped},
-                   {"compared", compared}, {"masked", mask_selected}, {"softened", softened}, {"normalised", normalised}};
+                   {"compared", compared}, {"masked", mask_selected}, {"softened", softened}, {"normalised", normalised},
+                   {"also", also}, {"led", led}, {"measured", measured}, {"log summed", log_summed}, {"larger", larger}, {"turned", turned}, {"chosen", chosen}, {"lost", lost}};
     static const char *const kinds[] = {"by rule",    "of axes",  "of a key", "reshaped", "squeezed",
                                         "unsqueezed", "permuted", "swapped",  "reduced"};
     static int count;
@@ -305,20 +306,42 @@ are_known(PyObject *types)
     return 1;
 }
 
+/* Names and values of options, in tuples; of a function of torch in C without those that say that there is no dtype or
+ * that nothing is written to, as what is left out says too. */
+static int
+given_by_name(PyObject *func, PyObject *options, PyObject **names_to, PyObject **values_to)
+{
+    PyObject *name, *item;
+    Py_ssize_t at = 0, count = 0;
+    int is_in_python = PyFunction_Check(func);
+    *names_to = PyTuple_New(PyDict_GET_SIZE(options));
+    *values_to = PyTuple_New(PyDict_GET_SIZE(options));
+    if (*names_to == NULL || *values_to == NULL)
+        return 0;
+    while (PyDict_Next(options, &at, &name, &item)) {
+        if (item == Py_None && !is_in_python && PyUnicode_CheckExact(name)
+            && (PyUnicode_CompareWithASCIIString(name, "dtype") == 0
+                || PyUnicode_CompareWithASCIIString(name, "out") == 0))
+            continue;
+        PyTuple_SET_ITEM(*names_to, count, Py_NewRef(name));
+        PyTuple_SET_ITEM(*values_to, count++, Py_NewRef(item));
+    }
+    return count == PyDict_GET_SIZE(options)
+        || (_PyTuple_Resize(names_to, count) == 0 && _PyTuple_Resize(values_to, count) == 0);
+}
+
 /* The arguments of a call, with those by name behind them; NULL, without an error, where they do not follow. */
 static PyObject *
 all_of(PyObject *func, PyObject *args, PyObject *options)
 {
     if (options == NULL || options == Py_None || (PyDict_CheckExact(options) && PyDict_GET_SIZE(options) == 0))
         return Py_NewRef(args);
-    PyObject *keywords = PyDict_CheckExact(options) ? PySequence_Tuple(options) : NULL, *all = NULL;
-    if (keywords != NULL && follow(func, PyTuple_GET_SIZE(args), keywords)) {
-        PyObject *values = PyDict_Values(options), *behind = values == NULL ? NULL : PyList_AsTuple(values);
-        all = behind == NULL ? NULL : PySequence_Concat(args, behind);
-        Py_XDECREF(behind);
-        Py_XDECREF(values);
-    }
+    PyObject *keywords = NULL, *values = NULL, *all = NULL;
+    if (PyDict_CheckExact(options) && given_by_name(func, options, &keywords, &values)
+        && (PyTuple_GET_SIZE(keywords) == 0 || follow(func, PyTuple_GET_SIZE(args), keywords)))
+        all = PySequence_Concat(args, values);
     Py_XDECREF(keywords);
+    Py_XDECREF(values);
     return all;
 }
 

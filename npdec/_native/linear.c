@@ -338,6 +338,17 @@ unless_near(const Form *form, PyObject *func, PyObject *const *args, Py_ssize_t 
     return is_open ? form->inner->answer(form->inner, func, args, count) : NULL;
 }
 
+/* That, and behind it the form of tensors in reverse mode. */
+PyObject *
+also(const Form *form, PyObject *func, PyObject *const *args, Py_ssize_t count)
+{
+    PyObject *made = unless_near(form, func, args, count);
+    if (made != NULL || left_to_python() != NULL || PyErr_Occurred())
+        return made;
+    const Form *behind = PyTuple_GET_SIZE(form->rest) == 1 ? form_of(PyTuple_GET_ITEM(form->rest, 0)) : NULL;
+    return behind == NULL || behind->function == NULL ? NULL : behind->answer(behind, func, args, count);
+}
+
 PyObject *
 unless_square(const Form *form, PyObject *func, PyObject *const *args, Py_ssize_t count)
 {

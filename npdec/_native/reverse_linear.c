@@ -124,9 +124,10 @@ reversed_each(PyObject *func, PyObject *const *args, int fresh)
     return made;
 }
 
-/* A tensor that is joined to others: in reverse mode, or a constant of the dtype of one. */
+/* A tensor that is joined to others: in reverse mode, or a constant of the dtype of one. Where all residuals before are
+ * of equal rows along the first `lead` axes, so is this one, whose row is found, or there are fewer such axes then. */
 static int
-joined_item(PyObject *tensor, const Reversed *like, PyObject **on_graph, PyObject **residual)
+joined_item(PyObject *tensor, const Reversed *like, PyObject **on_graph, PyObject **residual, PyObject **row, int lead)
 {
     Reversed x;
     if (!Py_IS_TYPE(tensor, given.type)) {
@@ -134,8 +135,9 @@ joined_item(PyObject *tensor, const Reversed *like, PyObject **on_graph, PyObjec
         *residual = *on_graph == NULL ? NULL : equal_row(*on_graph);
         if (*residual != NULL && *residual != *on_graph) { /* once in memory, again and again */
             Array at;
-            PyObject *row = *residual;
-            *residual = look_at_any(*on_graph, &at) ? widened(row, &at) : row;
+            PyObject *first = *residual;
+            *row = lead == 1 ? Py_NewRef(first) : NULL;
+            *residual = look_at_any(*on_graph, &at) ? widened(first, &at) : first;
         }
         return *on_graph != NULL && *residual != NULL;
     }
@@ -145,8 +147,12 @@ joined_item(PyObject *tensor, const Reversed *like, PyObject **on_graph, PyObjec
             && x.value_at.bits == like->value_at.bits;
     *on_graph = fits ? Py_NewRef(x.on_graph) : NULL;
     *residual = fits ? Py_NewRef(x.residual) : NULL;
+    int kept = 0;
+    while (fits && kept < lead && (x.residual_at.strides[kept] == 0 || x.residual_at.shape[kept] == 1))
+        kept++;
+    *row = fits && kept == lead && lead > 0 ? row_of(&x, lead) : NULL;
     let_reversed_go(&x);
-    return fits;
+    return fits && !PyErr_Occurred();
 }
 
 /* The tensors of a tuple, which is stolen: on axes before one, on which all are of equal rows, one of these. */
@@ -184,17 +190,25 @@ PyObject *
 reversed_joined(PyObject *func, PyObject *const *tensors, Py_ssize_t many, PyObject *axis)
 {
     Reversed like;
-    PyObject *lists[2] = {NULL}, *made = NULL;
-    Py_ssize_t first = 0, held = 0;
+    PyObject *lists[3] = {NULL}, *made = NULL;
+    Py_ssize_t first = 0, held = 0, rows = 0;
     while (first < many && !Py_IS_TYPE(tensors[first], given.type))
         first++;
     if (many < 1 || many > MOST_GIVEN || first == many || !reversed_of(tensors[first], &like))
         return NULL;
-    if ((lists[0] = PyTuple_New(many)) != NULL && (lists[1] = PyTuple_New(many)) != NULL)
+    long lead = PyLong_CheckExact(axis) ? PyLong_AsLong(axis) : 0;
+    lead = lead < 0 ? lead + like.value_at.rank : lead;
+    lead = lead > 0 && lead < like.value_at.rank ? lead : 0;
+    if ((lists[0] = PyTuple_New(many)) != NULL && (lists[1] = PyTuple_New(many)) != NULL
+        && (lists[2] = PyTuple_New(many)) != NULL)
         for (; held < many; held++) {
-            PyObject *on_graph, *residual;
-            if (!joined_item(tensors[held], &like, &on_graph, &residual))
+            PyObject *on_graph = NULL, *residual = NULL, *row = NULL;
+            if (!joined_item(tensors[held], &like, &on_graph, &residual, &row, (int)lead)) {
+                Py_XDECREF(row);
                 break;
+            }
+            rows += row != NULL;
+            PyTuple_SET_ITEM(lists[2], held, row == NULL ? Py_NewRef(Py_None) : row);
             PyTuple_SET_ITEM(lists[0], held, on_graph);
             PyTuple_SET_ITEM(lists[1], held, residual);
         }
@@ -202,12 +216,18 @@ reversed_joined(PyObject *func, PyObject *const *tensors, Py_ssize_t many, PyObj
         Array at;
         PyObject *carrier = call(func, lists[0], &axis, 1), *residual = NULL;
         PyObject *value = carrier == NULL ? NULL : PyObject_CallMethodNoArgs(carrier, names.detach);
-        if (value != NULL && (lists[1] = rows_before(lists[1], axis)) != NULL && look_at_any(value, &at))
-            residual = widened(call(func, lists[1], &axis, 1), &at);
-        made = made_in_reverse(value, residual, NULL, carrier, &like);
+        PyObject *low = NULL;
+        if (value != NULL && rows < many)
+            lists[1] = rows_before(lists[1], axis);
+        if (value != NULL && lists[1] != NULL && look_at_any(value, &at)
+            && (low = call(func, lists[rows < many ? 1 : 2], &axis, 1)) != NULL)
+            residual = widened(Py_NewRef(low), &at);
+        made = made_in_reverse(value, residual, rows < many ? NULL : Py_XNewRef(low), carrier, &like);
+        Py_XDECREF(low);
     }
     Py_XDECREF(lists[0]);
     Py_XDECREF(lists[1]);
+    Py_XDECREF(lists[2]);
     let_reversed_go(&like);
     return made == NULL ? left_to_python() : made;
 }

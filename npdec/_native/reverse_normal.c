@@ -1,4 +1,4 @@
-/* layer_norm in reverse mode: what is kept of each row is found by normal.c, and a node of Python takes gradients back by
+/* layer_norm and rms_norm in reverse mode: what is kept of each row is found by normal.c, and a node of Python takes gradients back by
  * it. What is done is said in npdec/_rules/normalisation_at_once.py. */
 #include "reverse.h"
 #include "tensors.h"
@@ -37,13 +37,13 @@ constant(PyObject *given_one, const Array *value, Py_ssize_t length)
 
 /* The numbers that are kept of rows, where these have all that is needed; else NULL, maybe with an error. */
 static PyObject *
-numbers_of(const Reversed *x, PyObject *row, Py_ssize_t length, double eps, PyObject *deepest)
+numbers_of(const Reversed *x, PyObject *row, Py_ssize_t length, double eps, PyObject *deepest, PyObject *centred)
 {
     char *memory;
     int64_t shape[2] = {elements_in(&x->value_at) / length, NUMBERS};
     const Array like = {.rank = 2, .shape = shape};
     PyObject *numbers = tensor_by_rows(FLOAT64, &like, shape[0] * NUMBERS, &memory), *is_all = NULL;
-    PyObject *items[8] = {x->value, row, numbers, NULL, NULL, Py_True, deepest, NULL};
+    PyObject *items[8] = {x->value, row, numbers, NULL, NULL, centred, deepest, NULL};
     items[3] = PyLong_FromSsize_t(length);
     items[4] = PyFloat_FromDouble((double)length * eps);
     items[7] = PyFloat_FromDouble(0);
@@ -61,22 +61,25 @@ numbers_of(const Reversed *x, PyObject *row, Py_ssize_t length, double eps, PyOb
 static PyObject *
 by_rows(const Form *form, const Reversed *x, PyObject *const *args, Py_ssize_t count, int axes, Py_ssize_t length)
 {
-    PyObject *const *told = ((PyTupleObject *)form->rest)->ob_item; /* what takes gradients back, torch's, deepest */
+    /* what takes gradients back, torch's, deepest of single and double precision, whether rows are without their means */
+    PyObject *const *told = ((PyTupleObject *)form->rest)->ob_item;
+    int is_centred = told[4] == Py_True, place = is_centred ? 4 : 3;
+    double usual = is_centred ? 1e-5 : x->value_at.bits == 32 ? 1.1920928955078125e-07 : 2.220446049250313e-16;
     PyObject *parts[4] = {args[1], Py_None, Py_None, NULL}, *numbers = NULL, *held = NULL, *back = NULL;
     PyObject *low = NULL, *carrier = NULL, *made = NULL, *scale = NULL;
     PyObject *weight = constant(count > 2 ? args[2] : Py_None, &x->value_at, length);
-    PyObject *bias = weight == NULL ? NULL : constant(count > 3 ? args[3] : Py_None, &x->value_at, length);
+    PyObject *bias = weight == NULL ? NULL : constant(is_centred && count > 3 ? args[3] : Py_None, &x->value_at, length);
     PyObject *row = bias == NULL ? NULL : row_of(x, x->value_at.rank - axes);
-    PyObject *eps = count > 4 ? Py_NewRef(args[4]) : PyFloat_FromDouble(1e-5);
+    PyObject *eps = count > place && args[place] != Py_None ? Py_NewRef(args[place]) : PyFloat_FromDouble(usual);
     if (row != NULL && eps != NULL)
-        numbers = numbers_of(x, row, length, PyFloat_AsDouble(eps), told[x->value_at.bits == 32 ? 2 : 3]);
+        numbers = numbers_of(x, row, length, PyFloat_AsDouble(eps), told[x->value_at.bits == 32 ? 2 : 3], told[4]);
     if (numbers != NULL) /* a weight may be written to before gradients go back */
         scale = weight == Py_None ? Py_NewRef(weight) : PyObject_CallMethodNoArgs(weight, names.clone);
     parts[1] = weight;
-    parts[2] = bias;
+    parts[2] = is_centred ? bias : eps;
     parts[3] = eps;
-    if (scale != NULL && (made = call(told[1], x->value, parts, 4)) != NULL
-        && (low = call(told[1], row, parts, 4)) != NULL && (held = PyTuple_Pack(2, x->value, row)) != NULL
+    if (scale != NULL && (made = call(told[1], x->value, parts, place)) != NULL
+        && (low = call(told[1], row, parts, place)) != NULL && (held = PyTuple_Pack(2, x->value, row)) != NULL
         && (back = PyObject_CallFunction(told[0], "OOn", numbers, scale, length)) != NULL)
         carrier = on_graph_by(made, x->on_graph, back, held);
     Py_XDECREF(back);
@@ -91,15 +94,15 @@ by_rows(const Form *form, const Reversed *x, PyObject *const *args, Py_ssize_t c
     return made_of_rows(carrier, low, x);
 }
 
-/* layer_norm(x, shape, weight, bias, eps) */
+/* layer_norm(x, shape, weight, bias, eps), or rms_norm(x, shape, weight, eps), of which eps may be None */
 PyObject *
 normalised(const Form *form, PyObject *func, PyObject *const *args, Py_ssize_t count)
 {
     Reversed x;
     PyObject *made = NULL;
-    Py_ssize_t length;
-    if (count < 2 || count > 5 || !is_in_reverse(args[0]) || !are_settings_usual()
-        || (count == 5 && !PyFloat_CheckExact(args[4])) || !reversed_of(args[0], &x))
+    Py_ssize_t length, most = PyTuple_GET_ITEM(form->rest, 4) == Py_True ? 5 : 4;
+    if (count < 2 || count > most || !is_in_reverse(args[0]) || !are_settings_usual()
+        || (count == most && !PyFloat_CheckExact(args[most - 1]) && !(most == 4 && args[3] == Py_None)) || !reversed_of(args[0], &x))
         return left_to_python();
     Py_ssize_t size = elements_in(&x.value_at);
     int axes = axes_in(args[1], &x.value_at, &length);

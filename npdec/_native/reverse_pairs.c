@@ -62,9 +62,26 @@ let_pair_go(Pair *pair)
     let_side_go(&pair->b);
 }
 
-/* Two arguments, of which one at least is in reverse mode; 0, without an error, of others: nothing is held. */
+/* A constant of whole numbers or conditions as numbers of the dtype that a product with it has. */
 static int
-pair_of(PyObject *const *args, Py_ssize_t count, Pair *pair)
+made_real(Side *side, const Reversed *like)
+{
+    static PyObject *to;
+    int is_whole = side->constant != NULL && !is_number(side->constant)
+                && (side->at.code == OF_BOOL || side->at.code == OF_INTEGER || side->at.code == OF_UNSIGNED);
+    if (to == NULL && (to = PyUnicode_InternFromString("to")) == NULL)
+        return 0;
+    if (is_whole) {
+        Py_SETREF(side->constant, PyObject_CallMethodOneArg(side->constant, to, like->value));
+        is_whole = side->constant != NULL && look_at_any(side->constant, &side->at);
+    }
+    return is_whole;
+}
+
+/* Two arguments, of which one at least is in reverse mode; 0, without an error, of others: nothing is held. A constant may
+ * be of whole numbers or conditions where that is said. */
+static int
+pair_of(PyObject *const *args, Py_ssize_t count, Pair *pair, int or_whole)
 {
     *pair = (Pair){0};
     if (count != 2 || !(is_in_reverse(args[0]) || is_in_reverse(args[1])))
@@ -72,10 +89,14 @@ pair_of(PyObject *const *args, Py_ssize_t count, Pair *pair)
     if (side_of(args[0], &pair->a) && side_of(args[1], &pair->b)) {
         Side *a = &pair->a, *b = &pair->b;
         pair->like = a->is_reversed ? &a->x : &b->x;
-        const Side *other = a->is_reversed ? b : a;
+        Side *other = a->is_reversed ? b : a;
         int bits = pair->like->value_at.bits;
+        if (or_whole && !other->is_reversed)
+            made_real(other, pair->like);
         int are_tensors = a->is_reversed && b->is_reversed;
-        int is_tensor = !other->is_reversed && !is_number(other->constant);
+        int is_tensor = !other->is_reversed && other->constant != NULL && !is_number(other->constant);
+        if (PyErr_Occurred())
+            are_tensors = 0, is_tensor = 1, bits = 0;
         if (are_tensors ? a->x.labels == b->x.labels && b->x.value_at.bits == bits
                         : !is_tensor || (other->at.code == OF_FLOAT && other->at.bits == bits))
             return 1;
@@ -151,7 +172,7 @@ PyObject *
 reversed_added(PyObject *func, PyObject *const *args, Py_ssize_t count)
 {
     Pair pair;
-    if (!pair_of(args, count, &pair))
+    if (!pair_of(args, count, &pair, 0))
         return NULL;
     PyObject *made = keeps_contributions(args, &pair) ? linearly(func, &pair, 0) : NULL;
     let_pair_go(&pair);
@@ -371,7 +392,7 @@ reversed_scaled(PyObject *func, PyObject *const *args, Py_ssize_t count, int is_
 {
     Pair pair;
     PyObject *made = NULL;
-    if (!pair_of(args, count, &pair))
+    if (!pair_of(args, count, &pair, 1))
         return NULL;
     if (pair.a.is_reversed && pair.b.is_reversed) {
         const Array *a = &pair.a.x.value_at, *b = &pair.b.x.value_at;
@@ -427,7 +448,7 @@ reversed_matmul(PyObject *func, PyObject *const *args, Py_ssize_t count)
 {
     Pair pair;
     PyObject *made = NULL;
-    if (!pair_of(args, count, &pair))
+    if (!pair_of(args, count, &pair, 0))
         return NULL;
     if (pair.a.is_reversed && pair.b.is_reversed) {
         const Array *a = &pair.a.x.value_at, *b = &pair.b.x.value_at;

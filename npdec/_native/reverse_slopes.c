@@ -5,11 +5,13 @@
 #include <math.h>
 
 static struct {
-    PyObject *finished, *least_in_doubles, *doubles;
+    PyObject *finished, *least_in_doubles, *doubles, *where_still, *close_of;
+    PyObject *new_empty; /* a name */
     PyObject *tanh, *sigmoid; /* closed forms of slopes */
 } told;
 
 enum { IN_PIECES = 1 << 23, COARSE_FUNCTION = 1 << 24, POWER = 1 << 25 };
+#define SOME 64 /* marks that Python goes through one by one, as secant_at_once.py has it */
 #define LONG 1099511627776. /* steps, over which a slope may leave the exponent range: as secant_at_once.py has it */
 
 PyObject *
@@ -120,6 +122,40 @@ said_by_python(const Called *its, long traits, PyObject *x, PyObject *row, PyObj
     return slope;
 }
 
+/* Put the derivatives, as Python has them, where numbers do not move; what moves stays marked. */
+static int
+put_still(const Called *its, PyObject *x, PyObject *row, PyObject *to, Secants *found)
+{
+    PyObject *rest = PyTuple_New(its->count - 1), *points = NULL, *made = NULL;
+    PyObject *named = its->options == NULL ? PyDict_New() : Py_NewRef(its->options);
+    for (Py_ssize_t i = 1; rest != NULL && i < its->count; i++)
+        PyTuple_SET_ITEM(rest, i - 1, Py_NewRef(its->args[i]));
+    int64_t *places = PyMem_Malloc((size_t)found->marked * sizeof *places);
+    int is_put = 0;
+    if (places == NULL)
+        PyErr_NoMemory();
+    else if (rest != NULL && named != NULL
+             && (points = still_points(x, row, to, told.new_empty, found->marked, places)) != NULL
+             && (made = PyObject_CallFunctionObjArgs(told.where_still, its->func, rest, named, points, NULL)) != NULL)
+        is_put = put_where_still(made, to, places, found);
+    PyMem_Free(places);
+    Py_XDECREF(made);
+    Py_XDECREF(points);
+    Py_XDECREF(named);
+    Py_XDECREF(rest);
+    return is_put;
+}
+
+/* Whether a function has a closed form of slopes between close numbers. */
+static int
+has_close_form(PyObject *function)
+{
+    PyObject *form = PyObject_CallOneArg(told.close_of, function);
+    int has = form != NULL && form != Py_None;
+    Py_XDECREF(form);
+    return has;
+}
+
 /* The slope by secants, of elements that follow each other; `left` is whether some are between close numbers yet, so
  * that it is Python's, in the tensor that is given back; NULL, maybe with an error, where it is not found. */
 static PyObject *
@@ -141,6 +177,13 @@ by_differences(const Called *its, PyObject *function, long traits, PyObject *con
         double least = least_in_doubles(function);
         if (least == least)
             secants_between(x, row, to, told.doubles, least, once_more, its, found);
+    }
+    if (found->marked > (pieces ? 0 : SOME) && found->most < INFINITY && !PyErr_Occurred()
+        && (pieces || !has_close_form(function)))
+        put_still(its, x, row, to, found);
+    if (PyErr_Occurred()) {
+        Py_DECREF(to);
+        return NULL;
     }
     *left = found->marked > 0;
     if (!*left && !(found->most < INFINITY && (pieces ? found->longest < LONG
@@ -223,12 +266,17 @@ set_closed(PyObject *module, PyObject *const *args, Py_ssize_t count)
 }
 
 /* attach_slopes(finished, how small a difference of a function may be in double precision, what makes a tensor of so
- * many doubles) */
+ * many doubles, the derivatives where numbers do not move, the closed form between close numbers) */
 PyObject *
 attach_slopes(PyObject *module, PyObject *args)
 {
-    PyObject *functions[3];
-    if (!PyArg_ParseTuple(args, "OOO:attach_slopes", &functions[0], &functions[1], &functions[2]))
+    PyObject *functions[5];
+    if (!PyArg_ParseTuple(args, "OOOOO:attach_slopes", &functions[0], &functions[1], &functions[2], &functions[3],
+                          &functions[4]))
+        return NULL;
+    told.where_still = Py_NewRef(functions[3]);
+    told.close_of = Py_NewRef(functions[4]);
+    if (told.new_empty == NULL && (told.new_empty = PyUnicode_InternFromString("new_empty")) == NULL)
         return NULL;
     told.finished = Py_NewRef(functions[0]);
     told.least_in_doubles = Py_NewRef(functions[1]);

@@ -216,14 +216,40 @@ secants(PyObject *module, PyObject *const *args, Py_ssize_t count)
     return secants_said(&found);
 }
 
+#define FEW_MARKS 64 /* numbers that are looked at together: mostly none of them is marked */
+
+#define MARKS(number, bits)                                                                                            \
+    BY_PROCESSOR static int has_marks_##bits(const number *restrict x, Py_ssize_t count)                               \
+    {                                                                                                                  \
+        int any = 0;                                                                                                   \
+        for (Py_ssize_t i = 0; i < count; i++)                                                                         \
+            any |= x[i] != x[i];                                                                                       \
+        return any;                                                                                                    \
+    }
+MARKS(float, 32)
+MARKS(double, 64)
+
+Py_ssize_t
+without_marks(const Array *x, Py_ssize_t first, Py_ssize_t size)
+{
+    Py_ssize_t done = first;
+    for (; done < size; done += FEW_MARKS) {
+        Py_ssize_t count = size - done < FEW_MARKS ? size - done : FEW_MARKS;
+        if (x->bits == 32 ? has_marks_32((float *)x->elements + done, count)
+                          : has_marks_64((double *)x->elements + done, count))
+            break;
+    }
+    return done < size ? done : size;
+}
+
 /* Put the places of what is NaN, of which there are as many as there is room for; 0 where there are others. */
 static int
 put_places(const Array *x, int64_t *places, Py_ssize_t room)
 {
-    int64_t here[BLOCK];
+    int64_t here[FEW_MARKS];
     Py_ssize_t size = size_of(x), found = 0;
-    for (Py_ssize_t i = 0; i < size; i += BLOCK) {
-        Py_ssize_t some = 0, end = size - i < BLOCK ? size : i + BLOCK;
+    for (Py_ssize_t i = without_marks(x, 0, size); i < size; i = without_marks(x, i + FEW_MARKS, size)) {
+        Py_ssize_t some = 0, end = size - i < FEW_MARKS ? size : i + FEW_MARKS;
         for (Py_ssize_t j = i; j < end; j++) { /* without a branch, which could not be foretold */
             double number = x->bits == 32 ? ((float *)x->elements)[j] : ((double *)x->elements)[j];
             here[some] = j;

@@ -2,6 +2,7 @@
 #ifndef NPDEC_SLOPES_H
 #define NPDEC_SLOPES_H
 
+#include "dlpack.h"
 #include "native.h"
 
 /* What is said of secant slopes: see slopes.c. */
@@ -27,6 +28,14 @@ int between(double found, const double *ends, double eps, double *slope);
 typedef PyObject *Caller(PyObject *tensor, const void *of);
 int secants_between(PyObject *x, PyObject *r, PyObject *to, PyObject *empty, double kept, Caller *f,
                 const void *of, Secants *found);
+/* The first of these places, or one of those that are looked at together, where something is marked as NaN; their end where
+ * nothing is. */
+Py_ssize_t without_marks(const Array *x, Py_ssize_t first, Py_ssize_t size);
+/* The numbers x of the marked places where x is r, one after the other, as a tensor that x makes by the method `empty`; and
+ * these places, for which there is room. NULL, maybe with an error, where there are none, or they do not lie so. Then put
+ * what was found of them there; 0 where that is no such numbers. */
+PyObject *still_points(PyObject *x, PyObject *r, PyObject *to, PyObject *empty, Py_ssize_t room, int64_t *places);
+int put_where_still(PyObject *made, PyObject *to, const int64_t *places, Secants *found);
 /* Put the slopes of tanh or of the sigmoid (gates.c); whether they are finite numbers. */
 int are_gate_slopes(int is_opened, PyObject *x, PyObject *r, PyObject *fx, PyObject *fr, PyObject *to);
 PyObject *secants_said(const Secants *found); /* as Python is told */

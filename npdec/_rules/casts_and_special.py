@@ -23,6 +23,7 @@ from npdec._law.ordinary_forms import instead
 from npdec._law.ordinary_linear import cast as ordinary_cast
 from npdec._law.ordinary_linear import cast_to, clone, contiguous, to_host
 from npdec._law.ordinary_steps import stepwise_instead
+from npdec._law.reverse_quotients import reciprocal_times
 from npdec._rules.by_formula import by_formula, own_numbers, pointwise, value_of
 from npdec._rules.conditions import cast
 from npdec._rules.matrix_rates import (
@@ -337,7 +338,7 @@ def _refusal(reason: str) -> Function:
 rule(torch.vander)(by_formula(_vander))
 rule(torch.linalg.vander)(by_formula(_increasing_vander))
 rule(torch.fill)(by_formula(_fill))
-rule("__rdiv__")(by_formula(_reciprocal_times))
+rule("__rdiv__", reverse=reciprocal_times)(by_formula(_reciprocal_times))
 rule("linear_cross_entropy")(by_formula(linear_cross_entropy))
 rule("_native_multi_head_attention")(by_formula(native_attention))
 rule("_transformer_encoder_layer_fwd")(by_formula(encoder_layer))

@@ -20,7 +20,7 @@ from npdec._decomposed.aliasing import link_lazily, link_ordinary
 from npdec._decomposed.axes import narrowed
 from npdec._decomposed.parts import Views
 from npdec._decomposed.plain_values import enable_grad, of_no_class, part
-from npdec._decomposed.registry import Row, functions, rows
+from npdec._decomposed.registry import Row, close_of, functions, rows
 from npdec._decomposed.reverse_graph import derived_twice, with_vjp
 from npdec._decomposed.size_limits import MANY
 from npdec._decomposed.size_warnings import STEEP, STEEPEST, half_of_digits
@@ -141,7 +141,8 @@ def _attach() -> None:
     calls.attach_complex((*LAWS, *ORDERS), vars(Row)["few_complex"], *limits, *NODES)
     means = [LIMITS[dtype] for dtype in (torch.float32, torch.float64)]
     calls.attach_means(KEPT, *means, *map(gauss_legendre, (10, 12, 16)))
-    calls.attach_slopes(ordinary_reverse.finished, least_in_doubles, partial(torch.empty, dtype=torch.float64))
+    doubles = partial(torch.empty, dtype=torch.float64)
+    calls.attach_slopes(ordinary_reverse.finished, least_in_doubles, doubles, ordinary_reverse.where_still, close_of)
     own = ordinary_reverse.on_graph_of, link_lazily, torch.empty_like, with_vjp
     calls.attach_reverse(pointwise, *own, derived_twice, settings.current, settings.USUAL)
     calls.set_beside(reverse_beside.node)

@@ -42,7 +42,8 @@ from npdec._law.ordinary_steps import stepwise_instead
 from npdec._law.ordinary_vectors import greatest
 from npdec._law.pairs_of_numbers import quotients
 from npdec._law.reverse_joint import put_at
-from npdec._rules.extremes_reverse import along, with_places
+from npdec._rules import extremes_reverse
+from npdec._rules.extremes_reverse import with_places
 from npdec._rules.rule import rule
 from npdec._torch.functorch import mapped
 from npdec._torch.tracing import name_of, tracing
@@ -368,7 +369,7 @@ def _abs(func: Function, x: Any) -> Any:
     return DecomposedTensor(value, base, components, x.labels, x.reverse)
 
 
-rule("amax", short=greatest(1, along=True), reverse=partial(along, 1))(_extremum_along(1))
-rule("amin", short=greatest(-1, along=True), reverse=partial(along, -1))(_extremum_along(-1))
+rule("amax", short=greatest(1, along=True), reverse=extremes_reverse.greatest)(_extremum_along(1))
+rule("amin", short=greatest(-1, along=True), reverse=extremes_reverse.least)(_extremum_along(-1))
 rule("max", short=greatest(1), reverse=partial(with_places, 1))(_max_or_min(1))
 rule("min", short=greatest(-1), reverse=partial(with_places, -1))(_max_or_min(-1))

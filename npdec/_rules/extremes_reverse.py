@@ -12,15 +12,17 @@ import torch
 
 from npdec._decomposed.axes import again_and_again, narrowed, row_by_row
 from npdec._decomposed.choices import places_beside
+from npdec._decomposed.registry import row_of
 from npdec._decomposed.size_limits import is_for_one_thread
 from npdec._decomposed.tensor import DecomposedTensor
+from npdec._law.native_forms import asked, in_c
 from npdec._law.ordinary_reverse import is_ordinary, on_graph_of
 from npdec._law.reverse_forms import on_graph_with
 from npdec._law.reverse_rows import ALONE, axes_or_all, gradient_along, reduced
 from npdec._native import calls
 from npdec._torch.tracing import name_of
 
-__all__ = ["adaptive_pool", "along", "with_places"]
+__all__ = ["adaptive_pool", "along", "greatest", "least", "with_places"]
 
 Function = Callable[..., Any]
 Options = dict[str, Any] | None
@@ -65,8 +67,23 @@ def along(sign: int, func: Function, args: Sequence[Any], options: Options = Non
     return reduced(x, value, residual, shares, axes, keepdim)
 
 
+@in_c("led", known=(1.0,))
+def greatest(func: Function, args: Sequence[Any], options: Options = None) -> Any:
+    """amax."""
+    return along(1, func, args, options)
+
+
+@in_c("led", known=(-1.0,))
+def least(func: Function, args: Sequence[Any], options: Options = None) -> Any:
+    """amin."""
+    return along(-1, func, args, options)
+
+
 def with_places(sign: int, func: Function, args: Sequence[Any], options: Options = None) -> Any:
     """max and min: of all elements, or along an axis, with the places."""
+    if len(args) == 2 and not options and all(isinstance(t, torch.Tensor) for t in args):
+        row = row_of(torch.maximum if sign > 0 else torch.minimum)
+        return NotImplemented if row is None or row.short is None else asked(row.short, func, args)
     named = {**dict(zip(("input", "dim", "keepdim"), args)), **(options or {})}
     if "dim" not in named:
         return along(sign, func, args, options)

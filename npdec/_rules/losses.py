@@ -15,7 +15,9 @@ from npdec._law import law
 from npdec._law.reverse_forms import affine_in_first
 from npdec._rules import losses_reverse as short
 from npdec._rules.by_formula import by_formula, pointwise, value_of
+from npdec._rules.losses_of_few import either, of_few
 from npdec._rules.losses_reverse import of_elements
+from npdec._rules.rows_compared import similarity, triplet
 from npdec._rules.rule import rule
 
 Function = Callable[..., Any]
@@ -356,21 +358,24 @@ def _of_several(formula: Function) -> Function:
 
 
 _PAIR = "input target reduction"
-rule(torch._C._nn.l1_loss, reverse=of_elements(_PAIR, short.magnitude, ("magnitude", "")))(by_formula(_l1_loss))
-rule(torch._C._nn.mse_loss, reverse=of_elements(_PAIR, short.square, ("square", "")))(by_formula(_mse_loss))
-rule(torch._C._nn.smooth_l1_loss, reverse=of_elements(f"{_PAIR} beta", short.smooth, ("smooth", "beta")))(
-    by_formula(_smooth_l1_loss)
-)
-rule(torch._C._nn.huber_loss, reverse=of_elements(f"{_PAIR} delta", short.huber, ("huber", "delta")))(
-    by_formula(_huber_loss)
-)
+_WEIGHTED, _OF_LOGITS = "input target weight reduction", "input target weight pos_weight reduction"
+_MAGNITUDE = of_few(_PAIR, "magnitude", of_elements(_PAIR, short.magnitude, ("magnitude", "")))
+_SQUARE = of_few(_PAIR, "square", of_elements(_PAIR, short.square, ("square", "")))
+_SMOOTH = of_few(f"{_PAIR} beta", "smooth", of_elements(f"{_PAIR} beta", short.smooth, ("smooth", "beta")))
+_HUBER = of_few(f"{_PAIR} delta", "huber", of_elements(f"{_PAIR} delta", short.huber, ("huber", "delta")))
+_PROBABILITIES = of_elements(_WEIGHTED, short.probabilities, low=short.of_equal_probabilities)
+_LOGITS, _MARGIN = of_elements(_OF_LOGITS, short.logits), of_elements(_PAIR, short.margin)
+rule(torch._C._nn.l1_loss, reverse=_MAGNITUDE)(by_formula(_l1_loss))
+rule(torch._C._nn.mse_loss, reverse=_SQUARE)(by_formula(_mse_loss))
+rule(torch._C._nn.smooth_l1_loss, reverse=_SMOOTH)(by_formula(_smooth_l1_loss))
+rule(torch._C._nn.huber_loss, reverse=_HUBER)(by_formula(_huber_loss))
 rule(
     torch._C._nn.binary_cross_entropy,
-    reverse=of_elements("input target weight reduction", short.probabilities, low=short.of_equal_probabilities),
+    reverse=of_few(_WEIGHTED, "probabilities", _PROBABILITIES, torch.log, None),
 )(by_formula(_binary_cross_entropy))
 rule(
     torch.binary_cross_entropy_with_logits,
-    reverse=of_elements("input target weight pos_weight reduction", short.logits),
+    reverse=of_few(_OF_LOGITS, "logits", _LOGITS, F.logsigmoid),
 )(by_formula(_binary_cross_entropy_with_logits))
 rule(torch.kl_div, reverse=affine_in_first)(by_formula(_kl_div))
 rule(torch.poisson_nll_loss, reverse=of_elements("input target log_input full eps reduction", short.counts))(
@@ -378,10 +383,16 @@ rule(torch.poisson_nll_loss, reverse=of_elements("input target log_input full ep
 )
 rule(torch.margin_ranking_loss, reverse=_of_several(_margin_ranking_loss))(by_formula(_margin_ranking_loss))
 rule(torch.hinge_embedding_loss, reverse=_of_several(_hinge_embedding_loss))(by_formula(_hinge_embedding_loss))
-rule(torch.cosine_embedding_loss, reverse=_of_several(_cosine_embedding_loss))(by_formula(_cosine_embedding_loss))
-rule(torch._C._nn.soft_margin_loss, reverse=of_elements(_PAIR, short.margin))(by_formula(_soft_margin_loss))
+rule(torch.cosine_embedding_loss, reverse=either(similarity, _of_several(_cosine_embedding_loss)))(
+    by_formula(_cosine_embedding_loss)
+)
+rule(torch._C._nn.soft_margin_loss, reverse=of_few(_PAIR, "margin", _MARGIN, F.logsigmoid))(
+    by_formula(_soft_margin_loss)
+)
 rule(torch._C._nn.multi_margin_loss, reverse=short.margins, indices=(1, "target"))(by_formula(_multi_margin_loss))
 rule(torch._C._nn.multilabel_margin_loss, indices=(1, "target"))(by_formula(_multilabel_margin_loss))
-rule(torch.triplet_margin_loss, reverse=_of_several(_triplet_margin_loss))(by_formula(_triplet_margin_loss))
+rule(torch.triplet_margin_loss, reverse=either(triplet, _of_several(_triplet_margin_loss)))(
+    by_formula(_triplet_margin_loss)
+)
 rule("nll_loss_nd", reverse=affine_in_first, indices=(1, "target"))(by_formula(_nll_loss))
 rule("cross_entropy_loss", reverse=short.cross_entropy, indices=(1, "target"))(by_formula(_cross_entropy_loss))

@@ -18,6 +18,7 @@ from npdec._decomposed.registry import Trait, row_of
 from npdec._decomposed.settings import current as settings
 from npdec._decomposed.size_limits import is_for_one_thread
 from npdec._decomposed.tensor import DecomposedTensor
+from npdec._law.native_forms import asked
 from npdec._law.ordinary import FACTORS
 from npdec._law.ordinary_reverse import is_ordinary, on_graph_of
 from npdec._law.ordinary_slopes import ordinary_slope
@@ -312,7 +313,7 @@ def _of_one_shape(
         return NotImplemented
     given = x, target, _reduction.get_enum(reduction), *[named.get(name, 1.0) for name in names]
     row = row_of(kernel)
-    made = NotImplemented if row is None or row.short is None else row.short(kernel, given)
+    made = NotImplemented if row is None or row.short is None else asked(row.short, kernel, given)
     return kernel(*given) if made is NotImplemented else made
 
 
@@ -345,7 +346,7 @@ def _straight(
         return NotImplemented
     if named.get("weight") is not None or (target.dtype.is_floating_point and target.shape != x.value.shape):
         return NotImplemented
-    return row.short(kernel, (*[named[name] for name in before], code, *[named[name] for name in after]))
+    return asked(row.short, kernel, (*[named[name] for name in before], code, *[named[name] for name in after]))
 
 
 def cross_entropy(func: Function, args: Sequence[Any], options: Named | None = None) -> Any:

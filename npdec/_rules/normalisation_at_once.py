@@ -21,7 +21,9 @@ from npdec._law.reverse_rows import ALONE
 from npdec._native import calls
 from npdec._rules.normalisation import deepest, flatness
 
-__all__ = ["Rows", "back_through", "form", "of_groups", "of_instances", "of_shape"]
+__all__ = [
+    "Rows", "back_of_layer", "back_of_mean_square", "back_through", "form", "of_groups", "of_instances", "of_shape",
+]  # fmt: skip
 
 Function = Callable[..., Any]
 _NUMBERS = 11  # of a row, as npdec/_native/normal.c has them
@@ -39,9 +41,12 @@ class Rows(NamedTuple):
 
 
 def form(
-    names: Sequence[str], rows_of: Callable[[torch.Tensor, dict[str, Any]], Rows | None], before: str = ""
+    names: Sequence[str],
+    rows_of: Callable[[torch.Tensor, dict[str, Any]], Rows | None],
+    before: tuple[Function, Function, bool] | None = None,
 ) -> Function:
-    """The form of ordinary calls of a layer whose arguments have these names; before it may stand one in C."""
+    """The form of ordinary calls of a layer whose arguments have these names; before it one in C may stand, which is
+    told what takes gradients back, torch's function, and whether rows are without their means."""
 
     def short(func: Function, args: Sequence[Any], options: dict[str, Any] | None = None) -> Any:
         named = {**dict(zip(names, args)), **(options or {})}
@@ -73,10 +78,11 @@ def form(
         found = back_through(x, rows, weight)
         return NotImplemented if found is None else ordinary_reverse.derived(x, *_ends(func, x, rows, named), *found)
 
-    if not before:
+    if before is None:
         return short
-    deep = deepest(torch.float32), deepest(torch.float64)
-    return in_c(before, known=(_back_of_layer, torch.layer_norm, *deep))(short)
+    back, function, centred = before
+    known = back, function, deepest(torch.float32), deepest(torch.float64), centred
+    return in_c("normalised", known=known)(short)
 
 
 def _follows(t: torch.Tensor | None) -> bool:
@@ -145,9 +151,14 @@ class _Back:
         return _by_torch(grad, value, residual, self.numbers, self.scale, rows)
 
 
-def _back_of_layer(numbers: torch.Tensor, scale: torch.Tensor | None, length: int) -> _Back:
+def back_of_layer(numbers: torch.Tensor, scale: torch.Tensor | None, length: int) -> _Back:
     """That of layer_norm."""
     return _Back(numbers, scale, Rows(length, 0, 1, 0.0, True))
+
+
+def back_of_mean_square(numbers: torch.Tensor, scale: torch.Tensor | None, length: int) -> _Back:
+    """That of rms_norm."""
+    return _Back(numbers, scale, Rows(length, 0, 1, 0.0, False))
 
 
 def _by_torch(

@@ -16,7 +16,14 @@ from npdec._law import law, ordinary_reverse
 from npdec._law.ordinary import FACTORS, has_elements
 from npdec._rules.by_formula import own_numbers, value_of
 from npdec._rules.normalisation import Function, Layer, normalise
-from npdec._rules.normalisation_at_once import form, of_groups, of_instances, of_shape
+from npdec._rules.normalisation_at_once import (
+    back_of_layer,
+    back_of_mean_square,
+    form,
+    of_groups,
+    of_instances,
+    of_shape,
+)
 from npdec._rules.rule import rule
 
 
@@ -28,7 +35,10 @@ def _flat(shape: tuple[int, ...]) -> tuple[Function, Function]:
 _BY_SHAPE = "input normalized_shape weight bias eps cudnn_enable".split()
 
 
-@rule(F.layer_norm, torch.layer_norm, along=axes_of_shape, short=form(_BY_SHAPE, of_shape(centred=True), "normalised"))
+_LAYER = form(_BY_SHAPE, of_shape(centred=True), (back_of_layer, torch.layer_norm, True))
+
+
+@rule(F.layer_norm, torch.layer_norm, along=axes_of_shape, short=_LAYER)
 def _layer_norm(
     func: Function,
     x: Any,
@@ -49,9 +59,10 @@ def _layer_norm(
 
 
 _BY_MEAN_SQUARE = "input normalized_shape weight eps".split()
+_OF_MEAN_SQUARE = form(_BY_MEAN_SQUARE, of_shape(centred=False), (back_of_mean_square, torch.rms_norm, False))
 
 
-@rule(F.rms_norm, torch.rms_norm, along=axes_of_shape, short=form(_BY_MEAN_SQUARE, of_shape(centred=False)))
+@rule(F.rms_norm, torch.rms_norm, along=axes_of_shape, short=_OF_MEAN_SQUARE)
 def _rms_norm(func: Function, x: Any, normalized_shape: Any, weight: Any = None, eps: float | None = None) -> Any:
     if x.is_complex():  # torch's mean square of complex numbers is no length
         return law.quadrature(Call(func, None, (x, normalized_shape, weight, eps), {}))

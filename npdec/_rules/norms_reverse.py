@@ -14,11 +14,13 @@ from npdec._decomposed.axes import again_and_again, narrowed, row_by_row
 from npdec._decomposed.broadcast_residuals import materialised_residual
 from npdec._decomposed.reverse_graph import with_vjp
 from npdec._decomposed.tensor import DecomposedTensor
+from npdec._law.native_forms import in_c
 from npdec._law.ordinary_reverse import derived, is_ordinary, on_graph, on_graph_of
 from npdec._law.reverse_forms import Single, on_graph_with, single
 from npdec._law.reverse_rows import axes_or_all, gradient_along, reduced
 from npdec._native import calls
 from npdec._rules.normalisation_at_once import Rows, back_through
+from npdec._rules.rows_compared import between_rows
 
 __all__ = ["cosine", "distances", "length", "pairs", "spread", "unit"]
 
@@ -27,6 +29,7 @@ Options = dict[str, Any] | None
 _LARGEST = 2**22  # differences that are made together
 
 
+@in_c("measured")
 def length(func: Function, args: Sequence[Any], options: Options = None) -> Any:
     """torch.linalg.vector_norm of the order 2, or 1: a sum of magnitudes."""
     named = {**dict(zip(("x", "ord", "dim", "keepdim"), args)), **(options or {})}
@@ -100,6 +103,9 @@ def _own(made: Any, value: torch.Tensor, residual: torch.Tensor) -> Any:
 
 def pairs(func: Function, args: Sequence[Any], options: Options = None) -> Any:
     """pairwise_distance: the length of a difference."""
+    alone = between_rows(func, args, options)
+    if alone is not NotImplemented:
+        return alone
     named = {**dict(zip(("x1", "x2", "p", "eps", "keepdim"), args)), **(options or {})}
     a, b = named.get("x1"), named.get("x2")
     ends = [t for t in (a, b) if type(t) is DecomposedTensor]

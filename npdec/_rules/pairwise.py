@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any, cast
 
 import torch
@@ -11,9 +10,9 @@ import torch
 from npdec._decomposed.registry import Trait
 from npdec._decomposed.reverse_graph import no_graph
 from npdec._decomposed.tensor import DecomposedTensor, is_reverse
+from npdec._law import reverse_elements
 from npdec._law.ordinary_choices import larger
 from npdec._law.pairs_of_numbers import MAXIMUM, MINIMUM
-from npdec._law.reverse_elements import of_two
 from npdec._rules.elementary import routed
 from npdec._rules.rule import rule
 
@@ -54,5 +53,5 @@ def _spread(t: Any, like: torch.Tensor) -> torch.Tensor:
     return torch.broadcast_to(t.to(like.dtype), tuple(like.shape))
 
 
-rule("maximum fmax", traits=_EACH, short=larger(1), reverse=partial(of_two, 1), numbers=MAXIMUM)(_pairwise(1))
-rule("minimum fmin", traits=_EACH, short=larger(-1), reverse=partial(of_two, -1), numbers=MINIMUM)(_pairwise(-1))
+rule("maximum fmax", traits=_EACH, short=larger(1), reverse=reverse_elements.larger, numbers=MAXIMUM)(_pairwise(1))
+rule("minimum fmin", traits=_EACH, short=larger(-1), reverse=reverse_elements.smaller, numbers=MINIMUM)(_pairwise(-1))

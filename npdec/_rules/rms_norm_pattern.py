@@ -16,11 +16,15 @@ from typing import Any, NamedTuple
 
 import torch
 
+from npdec._decomposed.broadcast_residuals import of_rows
 from npdec._decomposed.registry import Rule, Trait, functions, rows, wrap
 from npdec._decomposed.reverse_graph import no_graph
-from npdec._decomposed.settings import settings
+from npdec._decomposed.settings import USUAL, current, settings
 from npdec._decomposed.tensor import DecomposedTensor
-from npdec._law.native_forms import in_c
+from npdec._law.native_forms import asked, in_c
+from npdec._law.ordinary_reverse import derived, is_ordinary
+from npdec._native import calls
+from npdec._rules.normalisation_at_once import Rows, back_through
 from npdec._torch.tracing import tracing
 
 __all__ = ["FAR", "Watched", "remember", "watch"]
@@ -163,6 +167,9 @@ def _normalised(func: Function, x: DecomposedTensor, other: Any, kind: str, a: A
     wider = _origin(origin.of, _WIDER)
     if x is not origin.of and (wider is None or x is not wider.of):
         return None
+    found = _at_once(func, origin, a, b)
+    if found is not None:
+        return found
     made: Any = torch.rms_norm(origin.of, (origin.of.shape[-1],), None, origin.eps)
     with no_graph(made.reverse):
         value = func(a.value, b.value)
@@ -171,6 +178,21 @@ def _normalised(func: Function, x: DecomposedTensor, other: Any, kind: str, a: A
         frozen = settings("rms_norm").frozen_normalisation
         residual = made.residual if frozen else func(a.residual, b.residual)
     return DecomposedTensor(value, residual, made.components, made.labels, made.reverse)
+
+
+def _at_once(func: Function, origin: Origin, a: DecomposedTensor, b: DecomposedTensor) -> Any:
+    """The same in reverse mode by the shortest way; None of others."""
+    x = origin.of
+    if calls is None or not is_ordinary(x) or current.get() != USUAL:
+        return None
+    found = back_through(x, Rows(x.value.shape[-1], x.value.ndim - 1, 1, origin.eps, False), None)
+    value = None if found is None else func(a.value, b.value)
+    if found is None or value is None or value.dtype is not x.value.dtype:
+        return None
+    low = [None if tracing() else calls.equal_rows(t.residual, t.residual.ndim, False) for t in (a, b)]
+    if all(t is not None and t.shape[:-1].numel() == 1 for t in low):
+        return derived(x, value, func(*low).expand(value.shape), *found)
+    return derived(x, value, of_rows(func, [a.residual, b.residual], (True, True), value.shape), *found)
 
 
 def _times(rule: Function, func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
@@ -245,7 +267,7 @@ def _raised(short: Function) -> Function:
 
     @in_c("power", Trait.POWER)
     def form(func: Function, args: Sequence[Any]) -> Any:
-        made = short(func, args)
+        made = asked(short, func, args)
         if made is NotImplemented or len(args) != 2 or type(args[1]) not in (int, float):
             return made
         if args[1] == 2:
@@ -282,6 +304,8 @@ def _divided(short: Function) -> Function:
             made = _normalised(func, args[0], args[1], _ROOT, args[0], args[1])
             if made is not None:
                 return made
+            if args[1].origin is not None:
+                return asked(short, func, args)
         return short(func, args)
 
     return form
@@ -295,7 +319,7 @@ def _then(look: Callable[[Any, Sequence[Any]], Any], unless: str = "unless near"
         def form(func: Function, args: Sequence[Any], options: dict[str, Any] | None = None) -> Any:
             if options:
                 return short(func, args, options)
-            made = short(func, args)
+            made = asked(short, func, args)
             return made if made is NotImplemented else look(made, args)
 
         return form

@@ -29,6 +29,7 @@ from npdec._decomposed.tensor import DecomposedTensor
 from npdec._impl import _util
 from npdec._impl._util import working_dtype
 from npdec._law import law
+from npdec._law.native_forms import in_c
 from npdec._law.ordinary_vectors import logarithm_of_sum
 from npdec._law.panels import NARROWEST, RowPanels, chosen, halves, path_step, pieces, refined
 from npdec._law.quadrature import tolerance
@@ -36,7 +37,7 @@ from npdec._law.quadrature_nodes import gauss_legendre
 from npdec._rules.normalisation import apply_operator
 from npdec._rules.rule import rule
 from npdec._rules.softmax_of_few import digits_of, few_nodes, in_blocks, of_rows
-from npdec._rules.softmax_reverse import log_sum
+from npdec._rules.softmax_reverse import log_sum, plan_of_sums
 from npdec._rules.softmax_rows import averaged, dots, relative, rows_of, shaped
 from npdec._torch.functorch import mapped
 from npdec._torch.tracing import tracing
@@ -364,7 +365,12 @@ def _nothing(x: DecomposedTensor, value: torch.Tensor) -> torch.Tensor:
     return value.new_zeros((len(x.labels), *value.shape))
 
 
-@rule("logsumexp", short=logarithm_of_sum, reverse=partial(log_sum, digits_of))
+@in_c("log summed", known=(partial(plan_of_sums, digits_of),))
+def _log_sum_in_reverse(func: Function, args: Sequence[Any], options: dict[str, Any] | None = None) -> Any:
+    return log_sum(digits_of, func, args, options)
+
+
+@rule("logsumexp", short=logarithm_of_sum, reverse=_log_sum_in_reverse)
 def _logsumexp(func: Function, x: Any, dim: Any, keepdim: bool = False) -> Any:
     """logsumexp, along one axis or several."""
     if x.value.is_complex():  # the largest is what complex numbers have not

@@ -21,7 +21,7 @@ from npdec._law.quadrature_nodes import gauss_legendre
 from npdec._law.reverse_forms import on_graph_with
 from npdec._native import calls
 
-__all__ = ["in_reverse", "log_sum", "mean_of_rows", "nodes_of", "plan", "rules_of", "table_of"]
+__all__ = ["in_reverse", "log_sum", "mean_of_rows", "nodes_of", "plan", "plan_of_sums", "rules_of", "table_of"]
 
 Function = Callable[..., Any]
 _NODES = 32
@@ -116,6 +116,13 @@ def plan(log: bool, digits_of: Callable[[float], float], bits: int) -> tuple[flo
     """For numbers of so many bits: up to which range of a row nodes are enough, and what takes gradients back."""
     table = rules_of(digits_of(tolerance(dtype := _DTYPES[bits])), dtype)
     return table[1][-1].item(), _Back(log, table)
+
+
+@functools.cache
+def plan_of_sums(digits_of: Callable[[float], float], bits: int) -> tuple[float, tuple[torch.Tensor, torch.Tensor]]:
+    """For numbers of so many bits: up to which range of a row nodes are enough, and these."""
+    table = rules_of(digits_of(tolerance(dtype := _DTYPES[bits])), dtype)
+    return table[1][-1].item(), table
 
 
 class _Back:

@@ -54,6 +54,28 @@ F.cross_entropy(x, c.argmax(1)) | F.cross_entropy(x, c.argmax(1), reduction="sum
 F.multi_margin_loss(x, c.argmax(1)) | F.multi_margin_loss(x * 3, c.argmax(1), margin=0.4, reduction="sum")
 F.cross_entropy(x, c.argmax(1) * 0 + 9) | F.multi_margin_loss(x, c.argmax(1) * 0 + 9) | F.huber_loss(x / 0, c)
 F.binary_cross_entropy(torch.sigmoid(x), torch.sigmoid(c)) | F.normalize(x, dim=-1) | F.cosine_similarity(x, c)
+F.binary_cross_entropy(torch.sigmoid(x * 1e-6), torch.sigmoid(c), reduction="sum")
+F.soft_margin_loss(x * 1e-6, c.sign()) | F.binary_cross_entropy(torch.sigmoid(x * 9 - 20), torch.sigmoid(c))
+F.binary_cross_entropy(torch.sigmoid(x), torch.sigmoid(c), c)
+F.binary_cross_entropy_with_logits(x, torch.sigmoid(c), reduction="sum") | F.l1_loss(x.T, c.T)
+F.mse_loss(x[:, 0], c[:, 0]) | torch.amax(x, -1, True) | x.amin(-1) | x.amax((1,)) | x.amax(dim=1, keepdim=True)
+F.relu(x - 9).amax(-1) | x.norm(2, -1) | torch.logsumexp(x, -1) | torch.logsumexp(x * 30, 1, keepdim=True)
+torch.logsumexp(x, 0) | (x * 0).norm(dim=-1) | torch.linalg.vector_norm(x, 2, [1], True)
+torch.linalg.vector_norm(x, dim=-1, dtype=torch.float64) | x.norm(p=1, dim=1) | torch.maximum(x, F.relu(x))
+torch.minimum(x, c) | torch.maximum(c, x) | torch.maximum(x, x) | torch.minimum(x, -x) | torch.maximum(x, b)
+torch.maximum(x[0], x) | torch.max(x, c) | torch.where(x > 0, x, -x) | torch.where(x > 0.1, x, 2.0)
+torch.where(x * 9 < 1, c, x * x) | torch.where((x > 0) & (c > 0), x, b) | torch.where(x >= c, x, c) | (x > 0.3) * x
+torch.where(x[:, :1] > 0, x, -x) | torch.where(x > float("inf"), x, -x) | torch.where(x > 1, 1.0, 0.0) + x
+3 / (x * x + 1) | F.rms_norm(x, (6,)) | F.rms_norm(x, (6,), b, 1e-2) | F.rms_norm(x, (4, 6))
+torch.rms_norm(x * 0, (6,), eps=0.1) | F.rms_norm(x.T, (4,)) | F.rms_norm(x, (6,), weight=b, eps=None)
+x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-3) | torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-3) * x * b
+F.pairwise_distance(x, c) | F.pairwise_distance(c, x) | F.pairwise_distance(x, c, keepdim=True)
+F.pairwise_distance(x, x * 2) | F.triplet_margin_loss(x, c, -c)
+F.triplet_margin_loss(x, c, -c, margin=9.0, reduction="sum") | F.triplet_margin_loss(c, x, -c)
+F.hardswish(F.relu(x) - 4) | F.triplet_margin_loss(x, c, -c, swap=True) | F.cosine_embedding_loss(x, c, torch.ones(4))
+F.gelu(F.relu(x)) | F.cosine_embedding_loss(x + 1, c, -torch.ones(4), margin=-0.9, reduction="sum")
+torch.cat([x, c, F.relu(x)], -1) | torch.stack([F.relu(x), c], -1) | torch.cat([x[:1], x])
+torch.einsum("bi,bi->b", x, F.relu(x)) | torch.einsum("bi,bj->ij", x, x)
 """
 CALLS = [text.strip() for line in CALLS.strip().splitlines() for text in line.split(" | ")]
 BASES: list[Any] = [None, 0.5, "rows", "all"]
