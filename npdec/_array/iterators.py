@@ -35,7 +35,8 @@ class flatiter(ArrayBase):
     """The elements of an array in row-major order, as `x.flat` gives them: an iterator that can be indexed.
 
     An index gives a scalar or a copy; assigning to one writes into the array, and repeats the values as often as they
-    are needed. Either starts the iteration anew. `base` is the array, `index` and `coords` say where the iteration is.
+    are needed. Either starts the iteration anew, but for assigning by an array of integers: it goes on at the last of
+    them. `base` is the array, `index` and `coords` say where the iteration is.
 
     >>> x = np.array([[1.0, 2.0], [3.0, 4.0]])
     >>> x.flat[1:3]
@@ -162,7 +163,7 @@ class flatiter(ArrayBase):
             source = as_elements(value, self._array._d)
             if not source.numel():
                 return
-            positions = torch.arange(self._array.size)
+            positions, at = torch.arange(self._array.size), 0
             chosen = positions if key is Ellipsis else as_tensor(wrap.wrap_array(positions)[key])
             count = chosen.numel()
             if source.dim():  # the values are repeated as often as they are needed
@@ -170,10 +171,13 @@ class flatiter(ArrayBase):
             if key is Ellipsis:
                 self._array[...] = wrap.wrap_array(source.expand(count).reshape(self._array.shape))
             elif count:
+                if type(key) is wrap.ARRAY and key._d is not torch.bool:  # where NumPy leaves the iterator
+                    at = int(chosen.reshape(-1)[-1])
                 last = (
                     source if self._array.ndim or not source.dim() else source[-1]
                 )  # of several values for one element
                 self._array[self._coordinates(chosen.reshape(-1))] = wrap.wrap_array(last)
+                self._at = at
         except Exception as error:
             raise ended(error)  # noqa: B904
 

@@ -232,7 +232,7 @@ class ArrayMethods(DecompositionMixin, BufferMethods, ProtocolMixin):
         """A copy, in row-major order unless `order` says otherwise."""
         try:
             if order == "C" and calls is not None and not tracing():
-                made = calls.few_copy(self)
+                made = calls.few_copy_by_rows(self)
                 if made is not None:
                     return made
             tensor = self._t

@@ -236,9 +236,9 @@ def asarray(
         raise ended(error)  # noqa: B904
 
 
-def _few(a: Any, dtype: Any) -> Any:
-    """`asarray` of a few elements on the host, by `npdec._native`; None of others."""
-    return None if calls is None or tracing() else calls.few_array(a, dtype, True)
+def _few(a: Any, dtype: Any, order: str | bool = True) -> Any:
+    """`asarray` of a few elements on the host, by rows ("C") or columns ("F") if asked; None of others."""
+    return None if calls is None or tracing() else calls.few_array(a, dtype, order)
 
 
 def _asarray(a: Any, dtype: Any = None, order: str | None = None, device: Any = None, copy: Any = None) -> Composition:
@@ -304,9 +304,9 @@ def ascontiguousarray(_: Any, a: Any, dtype: Any = None, *, like: Any = None) ->
     """
     if like is not None:
         return handed_on(ascontiguousarray, like, a, dtype)
-    few = None if type(a) is wrap.ARRAY else _few(a, dtype)
+    few = _few(a, dtype, "C")
     result = _asarray(a, dtype, "C") if few is None else few
-    return result if result._t.dim() else result.reshape(1)
+    return result if result.ndim else result.reshape(1)
 
 
 @unbound
@@ -319,8 +319,9 @@ def asfortranarray(_: Any, a: Any, dtype: Any = None, *, like: Any = None) -> Co
     """
     if like is not None:
         return handed_on(asfortranarray, like, a, dtype)
-    result = _asarray(a, dtype, "F")
-    return result if result._t.dim() else result.reshape(1)
+    few = _few(a, dtype, "F")
+    result = _asarray(a, dtype, "F") if few is None else few
+    return result if result.ndim else result.reshape(1)
 
 
 def isfortran(a: Any) -> bool:

@@ -11,8 +11,12 @@ from npdec._array.foreign_arrays import as_argument
 from npdec._array.output import write_out
 from npdec._array.together import as_beside
 from npdec._core.door import open_to_guests
+from npdec._core.installed_numpy import numpy_or_none
 from npdec._impl import dtypes_impl, einsum_impl
+from npdec._impl._promotion import RANGES
+from npdec._native import calls
 from npdec._normalizer.results import wrap_view
+from npdec._torch.tracing import tracing
 
 __all__ = ["einsum", "einsum_path"]
 
@@ -37,6 +41,23 @@ def _read(operands: tuple[Any, ...]) -> tuple[str, tuple[Any, ...]]:
     return subscripts, operands[: 2 * pairs : 2]
 
 
+_MOST = 2**17  # products, above which torch takes less time
+_NUMPY = None if calls is None else numpy_or_none()
+_THEIRS = None if _NUMPY is None else _NUMPY.einsum
+
+
+def _of_few(operands: tuple[Any, ...]) -> Any:
+    """What NumPy makes of a string and arrays of few integers, which is exact; None for others."""
+    if _THEIRS is None or type(operands[0]) is not str or tracing():
+        return None
+    size = 1
+    for x in operands[1:]:
+        if type(x) is not wrap.ARRAY or x._d not in RANGES:
+            return None
+        size *= x.size
+    return calls.few_by_numpy(_THEIRS, *operands) if size <= _MOST else None
+
+
 @open_to_guests
 def einsum(*operands: Any, out: Any = None, optimize: Any = False, **kwargs: Any) -> Any:
     """Sum of products of the operands, their axes named by letters: "ij,jk->ik" is the product of two matrices.
@@ -56,6 +77,10 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = False, **kwargs: Any
     >>> np.einsum(a, [0, 1], [1])
     array([3, 5, 7])
     """
+    if not kwargs and out is None and optimize is False and len(operands) > 2:
+        made = _of_few(operands)
+        if made is not None:
+            return made
     dtype, casting, order = kwargs.pop("dtype", None), kwargs.pop("casting", "safe"), kwargs.pop("order", "K")
     if kwargs:
         raise TypeError(f"einsum() got an unexpected keyword argument {next(iter(kwargs))!r}")

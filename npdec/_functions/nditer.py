@@ -19,15 +19,19 @@ from npdec._core.tracebacks import ends
 from npdec._dtypes.dtype import dtype as dtype_class
 from npdec._functions import nditer_options, nditer_writing
 from npdec._functions.nditer_options import EXTERNAL_LOOP, Options, as_array, converted, targets
+from npdec._functions.nditer_order import iteration_order, strides_along
 from npdec._functions.nditer_walk import Walk
 from npdec._functions.nditer_writing import Handed
 from npdec._impl import _devices
+from npdec._native import calls
+from npdec._torch.tracing import tracing
 from npdec.exceptions import AbsentDTypeError
 
 __all__ = ["nditer"]
 
 _LARGEST = 2**63 - 1
 _BUFFER = 8192  # NumPy's default, in elements
+_IN_PIECES = frozenset({"external_loop", "buffered"})
 _READ_ONLY = 'np.nditer reads this operand: write with op_flags=["readwrite"]'
 
 
@@ -85,6 +89,10 @@ class nditer(Walk):
         itershape, buffersize = sizes
         options = Options(op, flags, op_flags, order, casting)
         self._flags, self._wishes = options.flags, options.of_operands
+        in_rows = not buffersize and op_dtypes is op_axes is itershape is None
+        self._in_rows = in_rows and self._begin_in_rows(options)
+        if self._in_rows:
+            return self._begun()
         found = [None if item is None else as_array(item) for item in options.operands]
         self._buffer = operator.index(buffersize) or _BUFFER
         self._shape, places = nditer_options.broadcast_operands(found, options, op_axes, itershape)
@@ -93,7 +101,7 @@ class nditer(Walk):
         if not math.prod(self._shape) and "zerosize_ok" not in self._flags:
             raise ValueError("Iteration of zero-sized operands is not enabled")
         known = [(array, place) for array, place in zip(found, places, strict=True) if array is not None]
-        self._order, self._backwards = nditer_options.iteration_order(
+        self._order, self._backwards = iteration_order(
             [array for array, _ in known], [place for _, place in known], self._shape, options.order
         )
         if len(known) < len(found):  # a new operand is walked forwards, and all others with it
@@ -117,12 +125,11 @@ class nditer(Walk):
             a is not b or self._written.get(number, b._d) is not b._d
             for number, (a, b) in enumerate(zip(given, self._operands, strict=True))
         )
-        self._strides = [nditer_options.strides_along(array, place) for array, place in zip(given, places, strict=True)]
+        self._strides = [strides_along(array, place) for array, place in zip(given, places, strict=True)]
         self._views = [
             nditer_options.laid_out(array, [place[axis] for axis in self._order], self._lengths)
             for array, place in zip(self._operands, places, strict=True)
         ]
-        self._handed: dict[int, Handed] = {}
         self._places = places
         for strides, wishes in zip(self._strides, options.of_operands, strict=True):
             innermost = strides[self._order[-1]] if strides else 1
@@ -130,6 +137,24 @@ class nditer(Walk):
                 raise TypeError(
                     "Iterator operand required buffering, to be contiguous as requested, but buffering is not enabled"
                 )
+        self._begun()
+
+    def _begin_in_rows(self, options: Options) -> bool:
+        """Whether the operands are arrays of one shape that lie row by row, of which no more is to be asked."""
+        shape = nditer_options.shape_of_rows(options)
+        if shape is None:
+            return False
+        self._shape, self._order, self._backwards = shape, list(range(len(shape))), set()
+        self._places = [list(self._order)] * len(options.operands)
+        nditer_writing.check(options.operands, options, self._places, shape)
+        self._operands = self._views = options.operands
+        self._own, self._temporary, self._copied, self._buffer = {}, [], False, _BUFFER
+        self._written = {number: self._operands[number]._d for number in options.written}
+        self._strides = [strides_along(array, self._places[0]) for array in self._operands]
+        return True
+
+    def _begun(self) -> None:
+        self._handed: dict[int, Handed] = {}
         self._outer: tuple[nditer, ...] = ()  # of nested iteration: their axes come first in the views,
         self._inner: tuple[nditer, ...] = ()  # and theirs last
         self._delayed = {"buffered", "delay_bufalloc"} <= self._flags
@@ -166,6 +191,12 @@ class nditer(Walk):
         if number in self._handed:
             return self._handed[number].value
         view = self._views[number]
+        if self._in_rows and not (self._flags & _IN_PIECES or self._outer or self._inner):
+            found = None if calls is None or tracing() else calls.few_view_at(view, self._index)
+            value = memory.view(view, view._t.view(-1)[self._index]) if found is None else found
+            if number not in self._written:
+                value._ro = _READ_ONLY
+            return value
         inner, size = self._chunk()
         walked = len(self._order) - inner
         key: tuple[Any, ...] = ()
@@ -201,8 +232,8 @@ class nditer(Walk):
     def value(self) -> Any:
         """The current value, a tuple of them if there are several operands."""
         self._check()
-        values = tuple(self._value(number) for number in range(self.nop))
-        return values if len(values) > 1 else values[0]
+        count = len(self._operands)
+        return self._value(0) if count == 1 else tuple([self._value(number) for number in range(count)])
 
     def __getitem__(self, key: Any) -> Any:
         self._check()
@@ -251,8 +282,9 @@ class nditer(Walk):
         """Go on to the next value; whether there is one."""
         if self._closed or self._done:
             return False
-        self._put_back()
-        self._index += self._chunk()[1]
+        if self._handed:
+            self._put_back()
+        self._index += self._chunk()[1] if "external_loop" in self._flags else 1
         self._done = self._index >= self._range[1]
         for other in self._inner:
             other._go(other._range[0])
@@ -303,20 +335,6 @@ class nditer(Walk):
     def nop(self) -> int:
         """The number of operands."""
         return len(self._operands)
-
-    @property
-    def ndim(self) -> int:
-        """The number of axes that are walked; those that memory joins count once unless a multi-index is tracked."""
-        return len(self._shape) if self.has_multi_index else max(len(self._joined()), min(len(self._shape), 1))
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The lengths of the axes; without a multi-index those that are walked, the fastest first."""
-        if self._closed or self._done:
-            raise ValueError("Iterator is past the end")
-        if self.has_multi_index:
-            return self._shape
-        return self._joined_lengths()[::-1]
 
     @property
     def operands(self) -> tuple[Composition, ...]:
@@ -375,14 +393,9 @@ class nditer(Walk):
             raise ValueError("axis out of bounds in iterator RemoveAxis")
         position = self._order.index(i)
         self._views = [memory.view(view, view._t.select(position, 0)) for view in self._views]
-        self._shape = self._shape[:i] + self._shape[i + 1 :]
+        self._shape, self._in_rows = self._shape[:i] + self._shape[i + 1 :], False
         self._strides = [strides[:i] + strides[i + 1 :] for strides in self._strides]
         self._order = [axis - (axis > i) for axis in self._order if axis != i]
         self._backwards = {axis - (axis > i) for axis in self._backwards if axis != i}
         self._range = (0, self.itersize)
         self._go(0)
-
-    def debug_print(self, /) -> None:
-        """Print where the iterator is, for debugging."""
-        lines = [f"{name}: {getattr(self, name)}" for name in ("ndim", "nop", "itersize", "iterindex", "iterrange")]
-        print("\n".join(["nditer", *lines, f"flags: {sorted(self._flags)}"]))  # noqa: T201

@@ -13,12 +13,13 @@ from npdec._array.convert import as_dtype, as_tensor
 from npdec._array.ndarray import Composition
 from npdec._core.base import ArrayBase, SubclassBase
 from npdec._core.door import hand_over
+from npdec._functions.nditer_order import Place
 from npdec._impl import _util, dtypes_impl
 from npdec.exceptions import AbsentDTypeError
 
 __all__ = [
-    "EXTERNAL_LOOP", "Options", "as_array", "broadcast_operands", "converted", "iteration_order", "laid_out",
-    "strides_along", "targets",
+    "EXTERNAL_LOOP", "Options", "as_array", "broadcast_operands", "converted", "laid_out",
+    "shape_of_rows", "targets",
 ]  # fmt: skip
 
 _GLOBAL = frozenset(
@@ -37,9 +38,6 @@ _OF_OPERAND = (
 )
 _TRACKING = frozenset({"c_index", "f_index", "multi_index"})
 EXTERNAL_LOOP = "Iterator flag EXTERNAL_LOOP cannot be used if an index or multi-index is being tracked"
-
-# For each axis of the iteration: which axis of the operand it is, or None where the operand is repeated along it.
-Place = list["int | None"]
 
 
 def by_numpy(absent: Exception, op: Any, flags: Any, op_flags: Any, *options: Any) -> Any:
@@ -94,6 +92,26 @@ class Options:
                 raise ValueError(
                     "Automatic allocation was requested for an iterator operand, but it wasn't flagged for writing"
                 )
+
+
+_OF_ROWS = _TRACKING | {"external_loop", "zerosize_ok", "refs_ok", "ranged"}
+
+
+def shape_of_rows(options: Options) -> tuple[int, ...] | None:
+    """The shape of operands that are arrays of one shape, lie row by row, and of which nothing more is asked; None for
+    others."""
+    shape = None
+    if options.order == "F" or not options.flags <= _OF_ROWS:
+        return None
+    for array, given, wishes in zip(options.operands, options.given, options.of_operands, strict=True):
+        if type(array) is not Composition or array is not given or not wishes <= _MODES:
+            return None
+        if shape is not None and array.shape != shape:
+            return None
+        shape = array.shape
+        if not shape or not array.size or not array._t.is_contiguous() or getattr(array._m, "origin", None) is not None:
+            return None
+    return shape
 
 
 def _operand_flags(op_flags: Any, operands: Sequence[Any]) -> list[frozenset[str]]:
@@ -304,90 +322,6 @@ def _mismatch(operands: Sequence[Composition | None], places: list[Place], wante
         shapes = "".join(f"{_text(array.shape)} " for array in operands if array is not None)
         text = f"operands could not be broadcast together with shapes {shapes}"
     return f"{text} and requested shape {_text(wanted)}" if wanted else text
-
-
-# -- the order of the axes ---------------------------------------------------------------------------------------------
-
-
-def strides_of(array: Composition) -> tuple[int, ...]:
-    """The strides of an array in elements, negative where it is, or views, a copy that stands for a reversed view."""
-    strides = tuple(array._t.stride())
-    origin = getattr(getattr(array, "_m", None), "origin", None)
-    copy = None if origin is None else origin()
-    if copy is None or not array.size:
-        return strides
-    source, again = copy._src
-    if again is None or source._d is not copy._d:
-        return strides
-    base, shape = strides_of(source), source._t.shape
-    places = torch.stack(torch.unravel_index(torch.arange(source.size), shape), -1)
-    shown = again((places * torch.tensor(base)).sum(-1).reshape(shape)).reshape(-1)
-    # Which element of the copy lies where in its memory, and where that element lies in the memory of the source.
-    held = torch.arange(shown.numel()).reshape(copy._t.shape)
-    lies = {int(at): int(to) for at, to in zip(_offsets(held, copy._t.stride()), shown, strict=True)}
-    start = int(array._t.storage_offset() - copy._t.storage_offset())
-    if start not in lies:
-        return strides
-    found = [lies.get(start + stride, 0) - lies[start] for stride in strides]
-    return tuple(0 if length == 1 else stride for stride, length in zip(found, array.shape, strict=True))
-
-
-def _offsets(like: torch.Tensor, strides: Sequence[int]) -> torch.Tensor:
-    """Where each element lies in memory, in row-major order."""
-    places = torch.stack(torch.unravel_index(like.reshape(-1), like.shape), -1) if like.dim() else like.reshape(1, 0)
-    return (places * torch.tensor(list(strides), dtype=torch.int64)).sum(-1)
-
-
-def strides_along(array: Composition, place: Place) -> list[int]:
-    """The strides of an operand along the axes of the iteration; 0 where it is repeated."""
-    own = strides_of(array)
-    return [0 if axis is None or array.shape[axis] == 1 else own[axis] for axis in place]
-
-
-def iteration_order(
-    operands: Sequence[Composition], places: list[Place], shape: tuple[int, ...], order: str
-) -> tuple[list[int], set[int]]:
-    """The axes, the fastest last, and those that are walked backwards."""
-    axes = list(range(len(shape)))
-    if order == "A":
-        order = "F" if all(array.flags.f_contiguous for array in operands) else "C"
-    if order == "C":
-        return axes, set()
-    if order == "F":
-        return axes[::-1], set()
-    strides = [strides_along(array, place) for array, place in zip(operands, places, strict=True)]
-    backwards = {axis for axis in axes if any(s[axis] < 0 for s in strides) and all(s[axis] <= 0 for s in strides)}
-    return _by_memory(strides, axes), backwards
-
-
-def _by_memory(strides: list[list[int]], axes: list[int]) -> list[int]:
-    """The axes from the one of the largest strides to the one of the smallest; where operands disagree, as they come.
-
-    Axes are inserted one by one, from the last to the first, among those that are already placed.
-    """
-    placed: list[int] = []  # the fastest first
-    for axis in reversed(axes):
-        at = len(placed)
-        for position in reversed(range(len(placed))):
-            verdict = _is_faster(strides, axis, placed[position])
-            if verdict is None:
-                continue
-            if not verdict:
-                break
-            at = position
-        placed.insert(at, axis)
-    return placed[::-1]
-
-
-def _is_faster(strides: list[list[int]], axis: int, other: int) -> bool | None:
-    """Whether the strides along an axis are smaller than along a later one in all operands; None if nothing tells."""
-    verdict = None
-    for s in strides:
-        if s[axis] and s[other]:
-            if abs(s[other]) <= abs(s[axis]):
-                return False
-            verdict = True
-    return verdict
 
 
 def as_array(obj: Any) -> Composition:

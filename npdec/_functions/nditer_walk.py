@@ -34,6 +34,10 @@ class Walk:
         raise NotImplementedError
 
     @property
+    def nop(self) -> int:
+        raise NotImplementedError
+
+    @property
     def _lengths(self) -> list[int]:
         return [self._shape[axis] for axis in self._order]
 
@@ -124,6 +128,20 @@ class Walk:
     def iterationneedsapi(self) -> bool:
         """Whether elements are Python objects: never."""
         return False
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes that are walked; those that memory joins count once unless a multi-index is tracked."""
+        return len(self._shape) if self.has_multi_index else max(len(self._joined()), min(len(self._shape), 1))
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The lengths of the axes; without a multi-index those that are walked, the fastest first."""
+        if self._closed or self._done:
+            raise ValueError("Iterator is past the end")
+        if self.has_multi_index:
+            return self._shape
+        return self._joined_lengths()[::-1]
 
     @property
     def itersize(self) -> int:
@@ -217,3 +235,8 @@ class Walk:
         self._range = start, stop
         self._delayed = False
         self._go(start)
+
+    def debug_print(self, /) -> None:
+        """Print where the iterator is, for debugging."""
+        lines = [f"{name}: {getattr(self, name)}" for name in ("ndim", "nop", "itersize", "iterindex", "iterrange")]
+        print("\n".join(["nditer", *lines, f"flags: {sorted(self._flags)}"]))  # noqa: T201

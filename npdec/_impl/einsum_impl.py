@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from npdec._impl import _storage, _util, dtypes_impl
+from npdec._impl import _einsum_call, _storage, _util, dtypes_impl
 from npdec._impl._einsum_paths import ALGORITHMS, cost, volume
 from npdec._impl._gufunc import column_major, shape_text, widened
 
@@ -213,7 +213,7 @@ def _at_once(subscripts: str, operands: Sequence[torch.Tensor]) -> torch.Tensor 
     if equation is None:
         return None
     try:
-        return torch.einsum(equation, *operands)
+        return _einsum_call.einsum(equation, operands)
     except RuntimeError:  # sizes that do not fit: what follows says which
         return None
 

@@ -67,7 +67,8 @@ or_none(PyObject *found)
 static int
 is_bound(PyObject *bound)
 {
-    return bound == Py_None || PyLong_CheckExact(bound);
+    Py_ssize_t index;
+    return bound == Py_None || PyLong_CheckExact(bound) || as_index(bound, &index);
 }
 
 #define MOST_ITEMS 32 /* of longer keys Python says how many axes there may be */
@@ -75,7 +76,8 @@ is_bound(PyObject *bound)
 int
 kind_of_key(PyObject *key, int backwards)
 {
-    if (PyLong_CheckExact(key))
+    Py_ssize_t index;
+    if (PyLong_CheckExact(key) || (backwards && as_index(key, &index))) /* torch is given no scalars */
         return 2;
     if (key == Py_Ellipsis || key == Py_None)
         return 1;

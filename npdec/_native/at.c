@@ -181,8 +181,8 @@ few_reduceat(PyObject *module, PyObject *const *args, Py_ssize_t count)
         int sums = strcmp(name, "add") == 0 || strcmp(name, "multiply") == 0, kind = of->kind;
         if (sums && (kind == BOOL || IS_WHOLE(kind)))
             kind = kind >= UINT8 && kind <= UINT64 ? UINT64 : INT64;
-        int is_open = loops->of[kind] != NULL && (loops->unless[0] == NULL || !IS_REAL(kind)) && !IS_COMPLEX(kind)
-                   && kind != FLOAT16;
+        int is_open = loops->of[kind] != NULL && !IS_COMPLEX(kind) && kind != FLOAT16
+                   && (loops->unless[0] == NULL || !IS_REAL(kind) || !has_negative_zero(of));
         Py_ssize_t number = is_open ? indices_of(indices, of->shape[0], &keys, &starts) : -1;
         for (Py_ssize_t i = 0; i < number && starts->rank == 1; i++)
             is_open &= *(const int64 *)(starts->memory + i * starts->strides[0]) >= 0;

@@ -115,44 +115,91 @@ looked_at(PyObject *array, Elements *here, const Elements **of)
     return size > 0 && size <= MOST_COPIED && are_few(size);
 }
 
-/* A copy of few elements in a kind, -1 for theirs; in one axis, or in those that they have. */
+static void
+by_columns(const Elements *of, Py_ssize_t itemsize, Py_ssize_t *strides)
+{
+    for (int axis = 0; axis < of->rank; itemsize *= of->shape[axis++])
+        strides[axis] = itemsize;
+}
+
+/* Whether an array that has a tensor does not stand for a view that runs backwards. */
+static int
+is_its_own(PyObject *array)
+{
+    PyObject *family = SLOT(array, arrays.of_family);
+    return family == Py_None
+        || (family != NULL && Py_IS_TYPE(family, families.type) && SLOT(family, families.of_origin) == Py_None);
+}
+
+/* An array of few elements that lies by rows, or by columns: itself where it does; NULL where that is Python's. */
 PyObject *
-copied_as(PyObject *array, int kind, int is_flat)
+laid_as(PyObject *array, int kind, int layout)
+{
+    Elements here, rows;
+    const Elements *of;
+    if (is_traced() || !looked_at(array, &here, &of) || is_seen_by_torch())
+        return NULL;
+    if (layout == BY_COLUMNS)
+        by_columns(of, of->itemsize, rows.strides);
+    Py_ssize_t size = of->itemsize;
+    int is_so = (kind < 0 || kind == of->kind) && (SLOT(array, arrays.of_elements) != NULL || is_its_own(array));
+    for (int axis = of->rank; axis-- > 0; size *= of->shape[axis])
+        is_so &= of->shape[axis] == 1 || of->strides[axis] == (layout == BY_COLUMNS ? rows.strides[axis] : size);
+    return is_so ? Py_NewRef(array) : copied_as(array, kind, layout);
+}
+
+/* A copy of few elements in a kind, -1 for theirs. */
+PyObject *
+copied_as(PyObject *array, int kind, int layout)
 {
     Elements here, made;
     const Elements *of;
-    if (is_traced() || !looked_at(array, &here, &of) || (!is_flat && !is_in_order(of)) || is_seen_by_torch())
+    if (is_traced() || !looked_at(array, &here, &of) || is_seen_by_torch())
         return NULL;
     made.kind = kind < 0 ? of->kind : kind;
+    made.itemsize = SIZES[made.kind];
+    int is_laid = layout == BY_COLUMNS || (layout == AS_THEY_LIE && !is_in_order(of));
+    if (layout == BY_COLUMNS)
+        by_columns(of, made.itemsize, made.strides);
+    else if (is_laid && !lie_dense(of, made.itemsize, made.strides))
+        return NULL;
     Inner *cast = cast_for(of, made.kind);
     if (cast == NULL)
         return NULL;
-    made.itemsize = SIZES[made.kind];
-    made.rank = is_flat ? 1 : of->rank;
+    made.rank = layout == IN_ONE_AXIS ? 1 : of->rank;
     memcpy(made.shape, of->shape, sizeof(made.shape));
-    if (is_flat)
+    if (layout == IN_ONE_AXIS)
         made.shape[0] = size_of(of);
-    PyObject *copy = new_lazy(&made);
+    PyObject *copy = is_laid ? new_lazy_laid(&made, size_of(of) * made.itemsize) : new_lazy(&made);
     if (copy == NULL)
         return NULL;
     Py_ssize_t strides[MOST_AXES] = {0}, size = made.itemsize;
     for (int axis = of->rank; axis-- > 0; size *= of->shape[axis])
-        strides[axis] = size;
+        strides[axis] = is_laid ? made.strides[axis] : size;
     write_to(made.memory, strides, of, cast);
     return copy;
 }
 
+/* `np.copy(a)`, or None. */
 PyObject *
 few_copy(PyObject *module, PyObject *array)
 {
-    PyObject *copy = copied_as(array, -1, 0);
+    PyObject *copy = copied_as(array, -1, AS_THEY_LIE);
+    return or_none(copy == NULL ? left_to_python() : copy);
+}
+
+/* `a.copy()`, or None. */
+PyObject *
+few_copy_by_rows(PyObject *module, PyObject *array)
+{
+    PyObject *copy = copied_as(array, -1, BY_ROWS);
     return or_none(copy == NULL ? left_to_python() : copy);
 }
 
 PyObject *
 few_flatten(PyObject *module, PyObject *array)
 {
-    PyObject *copy = copied_as(array, -1, 1);
+    PyObject *copy = copied_as(array, -1, IN_ONE_AXIS);
     return or_none(copy == NULL ? left_to_python() : copy);
 }
 
@@ -161,7 +208,7 @@ PyObject *
 few_astype(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
     int kind = count != 2 || is_watching() ? -1 : kind_meant(args[1]);
-    PyObject *copy = kind < 0 || args[1] == Py_None ? NULL : copied_as(args[0], kind, 0);
+    PyObject *copy = kind < 0 || args[1] == Py_None ? NULL : copied_as(args[0], kind, AS_THEY_LIE);
     return or_none(copy == NULL ? left_to_python() : copy);
 }
 

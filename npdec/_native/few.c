@@ -3,6 +3,28 @@
 
 /* --- what is computed --------------------------------------------------------------------------------------------- */
 
+/* A new array of a shape: its axes lie in memory as those of elements do that fill theirs; NULL where that is Python's. */
+static PyObject *
+new_like(Elements *made, const Elements *of)
+{
+    if (is_in_order(of))
+        return new_lazy(made);
+    return lie_dense(of, made->itemsize, made->strides) ? new_lazy_laid(made, size_of(of) * made->itemsize) : NULL;
+}
+
+/* Whether two operands have the same axes in the same order, or one has none. */
+static int
+lie_alike(const Operand *a, const Operand *b)
+{
+    if (a->given != NULL || a->at->rank == 0 || b->given != NULL || b->at->rank == 0)
+        return 1;
+    int are_so = a->at->rank == b->at->rank;
+    for (int axis = 0; are_so && axis < a->at->rank; axis++)
+        are_so = a->at->shape[axis] == b->at->shape[axis]
+              && a->at->strides[axis] / a->at->itemsize == b->at->strides[axis] / b->at->itemsize;
+    return are_so;
+}
+
 PyObject *
 few_of_one(const Loops *loops, PyObject *x)
 {
@@ -19,9 +41,9 @@ few_of_one(const Loops *loops, PyObject *x)
             return NULL;
         by[1][axis] = a.at->strides[axis];
     }
-    if (made.rank == 0 || !is_in_order(a.at))
+    if (made.rank == 0)
         return NULL;
-    PyObject *result = new_lazy(&made);
+    PyObject *result = new_like(&made, a.at);
     if (result != NULL) {
         memcpy(by[0], made.strides, sizeof(made.strides));
         over(loops->of[a.kind], made.rank, made.shape, made.memory, a.at->memory, a.at->memory, by);
@@ -67,12 +89,19 @@ kind_for(const Loops *loops, Operand *a, Operand *b)
 static PyObject *
 of_two(const Loops *loops, Operand *a, Operand *b)
 {
-    Elements made;
+    Elements made, like;
+    int is_turned = 0;
     for (int i = 0; i < 2; i++) {
         const Operand *operand = i ? b : a;
-        if (operand->given == NULL && (!are_few(size_of(operand->at)) || !is_in_order(operand->at)))
+        if (operand->given == NULL && !are_few(size_of(operand->at)))
             return NULL;
+        if (operand->given == NULL && !is_in_order(operand->at)) {
+            memcpy((void *)&like, (const void *)operand->at, offsetof(Elements, of));
+            is_turned = 1;
+        }
     }
+    if (is_turned && !lie_alike(a, b))
+        return NULL;
     int kind = kind_for(loops, a, b);
     if (kind < 0)
         return loops->is_product ? complex_products(a, b) : left_to_python();
@@ -94,12 +123,38 @@ of_two(const Loops *loops, Operand *a, Operand *b)
         return NULL;
     made.kind = loops->result == SAME ? kind : loops->result;
     made.itemsize = SIZES[made.kind];
-    PyObject *result = new_lazy(&made);
+    PyObject *result = is_turned ? new_like(&made, &like) : new_lazy(&made);
     if (result != NULL) {
         memcpy(by[0], made.strides, sizeof(made.strides));
         over(loops->of[kind], made.rank, made.shape, made.memory, a->at->memory, b->at->memory, by);
     }
     return result;
+}
+
+/* Whether an operand is a number, or an array without axes of which results are scalars. */
+static int
+gives_scalars(const Operand *operand, PyObject *given)
+{
+    if (!Py_IS_TYPE(given, arrays.type))
+        return operand->given != NULL || operand->at->rank == 0;
+    const Elements *elements = (const Elements *)SLOT(given, arrays.of_elements);
+    return operand->at->rank == 0
+        && (SLOT(given, arrays.of_family) != Py_None || (elements != NULL && !elements->is_whole));
+}
+
+/* What a ufunc makes of two numbers: a scalar. */
+static PyObject *
+scalar_of_two(const Loops *loops, Operand *a, Operand *b)
+{
+    Py_ssize_t by[3][MOST_AXES] = {{0}};
+    Element element;
+    int kind = kind_for(loops, a, b);
+    if (kind < 0 || is_open(loops, kind, 0, NULL, a->at->memory, b->at->memory, by))
+        return NULL;
+    Elements made = {.kind = loops->result == SAME ? kind : loops->result, .memory = (char *)&element};
+    made.itemsize = SIZES[made.kind];
+    over(loops->of[kind], 0, NULL, made.memory, a->at->memory, b->at->memory, by);
+    return scalar_of(made.kind, number_at(&made, made.memory));
 }
 
 PyObject *
@@ -109,7 +164,8 @@ few_of_two(const Loops *loops, PyObject *x, PyObject *y, int is_turned)
     operands[0].copy = operands[1].copy = NULL;
     if (is_watching() || !taken(x, &operands[is_turned]) || !taken(y, &operands[!is_turned]) || is_seen_by_torch())
         return left_to_python();
-    PyObject *found = of_two(loops, &operands[0], &operands[1]);
+    int are_numbers = gives_scalars(&operands[is_turned], x) && gives_scalars(&operands[!is_turned], y);
+    PyObject *found = (are_numbers ? scalar_of_two : of_two)(loops, &operands[0], &operands[1]);
     forget(operands, 2);
     return found;
 }
@@ -312,57 +368,4 @@ few_into(const Loops *loops, PyObject *x, PyObject *y, PyObject *out)
     PyObject *found = into_out(loops, &operands[0], y == NULL ? NULL : &operands[1], out);
     forget(operands, 2);
     return found != NULL ? found : left_to_python();
-}
-
-static int
-put(PyObject *array, const Elements *to, Operand *given)
-{
-    Py_ssize_t by[3][MOST_AXES] = {{0}};
-    if (given->given != NULL) {
-        if (to->kind == BOOL || given->kind == BOOL || !in_kind(given, to->kind))
-            return 0;
-    }
-    else {
-        Inner *cast = cast_of(given->kind, to->kind);
-        int lies = cast == NULL || !are_few(size_of(given->at)) ? -1 : overlap(to, given->at);
-        if (lies < 0)
-            return 0;
-        if (lies == 1 && given->kind == to->kind)
-            return 1; /* x[key] += y, which has written the view */
-        if (lies && !copied(given, to->kind))
-            return 0;
-    }
-    Inner *cast = cast_of(given->kind, to->kind);
-    if (cast == NULL || !spread(given->at, to->rank, to->shape, by[1]) || tell(array) < 0)
-        return 0;
-    memcpy(by[0], to->strides, sizeof(to->strides));
-    over(cast, to->rank, to->shape, to->memory, given->at->memory, given->at->memory, by);
-    return 1;
-}
-
-int
-few_written(PyObject *array, const Elements *to, PyObject *value)
-{
-    Operand given;
-    PyObject *made;
-    given.copy = NULL;
-    if (is_watching() || !can_be_written(to))
-        return 0;
-    int done = taken_for(value, to->kind, &given, &made) && !is_seen_by_torch() && put(array, to, &given);
-    forget(&given, 1);
-    Py_XDECREF(made);
-    return done;
-}
-
-/* `np.copyto(dst, src)` of arrays of one dtype: True where it is done. */
-PyObject *
-few_copyto(PyObject *module, PyObject *const *args, Py_ssize_t count)
-{
-    Elements here;
-    const Elements *to;
-    int done = count == 2 && Py_IS_TYPE(args[0], arrays.type) && Py_IS_TYPE(args[1], arrays.type)
-            && SLOT(args[0], arrays.of_dtype) == SLOT(args[1], arrays.of_dtype) && !is_traced() && can_write(args[0])
-            && elements_of(args[0], &here, &to) && few_written(args[0], to, args[1]);
-    left_to_python();
-    return PyErr_Occurred() ? NULL : PyBool_FromLong(done);
 }

@@ -39,7 +39,7 @@ places_in(PyObject *mask, Py_ssize_t length)
 static PyObject *
 indices_by(PyObject *item, Py_ssize_t length)
 {
-    PyObject *made = PyList_CheckExact(item) ? array_of_numbers(item) : PyRange_Check(item) ? array_of_range(item)
+    PyObject *made = PyList_CheckExact(item) || PyTuple_CheckExact(item) ? array_of_numbers(item) : PyRange_Check(item) ? array_of_range(item)
                    : Py_NewRef(item);
     if (made == NULL || !Py_IS_TYPE(made, arrays.type))
         return made;
@@ -75,7 +75,7 @@ ready_key(PyObject *array, PyObject *key)
     int is_many = PyTuple_CheckExact(key), open = is_many ? 0 : is_open(key);
     Py_ssize_t count = is_many ? PyTuple_GET_SIZE(key) : 1;
     for (Py_ssize_t i = 0; is_many && i < count; i++)
-        open |= is_open(PyTuple_GET_ITEM(key, i));
+        open |= is_open(PyTuple_GET_ITEM(key, i)) || PyTuple_CheckExact(PyTuple_GET_ITEM(key, i));
     if (!open || is_seen_by_torch() || !elements_of(array, &here, &of) || count > of->rank)
         return left_to_python();
     if (!is_many && Py_IS_TYPE(key, arrays.type) && SLOT(key, arrays.of_dtype) == dtype_of_kind(BOOL) && of->rank == 1)
@@ -88,7 +88,7 @@ ready_key(PyObject *array, PyObject *key)
     for (Py_ssize_t i = 0; made != NULL && i < count; i++) {
         PyObject *item = PyTuple_GET_ITEM(key, i), *found = NULL;
         if (item != Py_None && item != Py_Ellipsis) /* so that each item stands for an axis */
-            found = is_open(item) ? indices_by(item, of->shape[i]) : Py_NewRef(item);
+            found = is_open(item) || PyTuple_CheckExact(item) ? indices_by(item, of->shape[i]) : Py_NewRef(item);
         if (found == NULL)
             Py_CLEAR(made);
         else

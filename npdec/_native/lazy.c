@@ -252,7 +252,7 @@ read_tensor(PyObject *array, Reading *reading, int is_seen)
     if (elements == NULL || is_seen)
         return Py_XNewRef(tensor_of(array));
     if (!elements->is_whole && forwards(elements, &forward)) { /* torch has no strides that run backwards */
-        PyObject *copy = copied_as(array, -1, 0);
+        PyObject *copy = copied_as(array, -1, AS_THEY_LIE);
         if (copy == NULL)
             return PyErr_Occurred() ? NULL : Py_XNewRef(tensor_of(array));
         tensor = read_tensor(copy, reading, 0);

@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 /* Counts the changes of what `attach_...` take, as `npdec/_native/__init__.py` does. */
-#define INTERFACE 23
+#define INTERFACE 24
 
 /* The dtypes that a Python number holds. */
 enum kind { BOOL, INT8, INT16, INT32, INT64, UINT8, UINT16, UINT32, UINT64, FLOAT16, FLOAT32, FLOAT64, COMPLEX64,
@@ -185,6 +185,7 @@ int few_written(PyObject *array, const Elements *to, PyObject *value); /* 1: it 
 PyObject *attach_few(PyObject *module, PyObject *args);
 
 int is_in_order(const Elements *elements);            /* whether the axes of a result would be in theirs */
+int lie_dense(const Elements *of, Py_ssize_t itemsize, Py_ssize_t *strides); /* in another order, that of a copy */
 
 /* creation.c */
 PyObject *few_zeros(PyObject *module, PyObject *const *args, Py_ssize_t count);
@@ -208,8 +209,11 @@ int is_elsewhere(void);                               /* whether new arrays may 
 PyObject *few_array(PyObject *module, PyObject *const *args, Py_ssize_t count);
 
 /* copies.c */
-PyObject *copied_as(PyObject *array, int kind, int is_flat);
+enum layout { AS_THEY_LIE, BY_ROWS, BY_COLUMNS, IN_ONE_AXIS };
+PyObject *copied_as(PyObject *array, int kind, int layout);
+PyObject *laid_as(PyObject *array, int kind, int layout);
 PyObject *few_copy(PyObject *module, PyObject *array);
+PyObject *few_copy_by_rows(PyObject *module, PyObject *array);
 PyObject *few_flatten(PyObject *module, PyObject *array);
 PyObject *few_astype(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *few_fill(PyObject *module, PyObject *const *args, Py_ssize_t count);
@@ -314,6 +318,8 @@ PyObject *number_at(const Elements *elements, const char *place); /* the Python 
 /* properties.c */
 PyObject *few_item(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *few_element_at(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *few_correlate(PyObject *module, PyObject *const *args, Py_ssize_t count); /* sequences.c */
+PyObject *few_view_at(PyObject *module, PyObject *const *args, Py_ssize_t count);
 int attach_properties(PyObject *functions);              /* -1, with an error, or 0 */
 
 /* elements.c */

@@ -102,7 +102,8 @@ of_numbers(PyObject *given, int kind)
     return array;
 }
 
-/* `np.array(given, dtype)`, or None; with a third argument `np.asarray`, which gives an array that is one of the dtype. */
+/* `np.array(given, dtype)`, or None; with a third argument `np.asarray`, which gives an array that is one of the dtype;
+ * with "C" or "F" one that lies by rows or by columns. */
 PyObject *
 few_array(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
@@ -112,8 +113,13 @@ few_array(PyObject *module, PyObject *const *args, Py_ssize_t count)
         return or_none(left_to_python());
     if (Py_IS_TYPE(given, arrays.type)) {
         int is_one = count == 3 && (is_any || kind == kind_of_dtype(SLOT(given, arrays.of_dtype)));
-        found = is_one ? Py_NewRef(given) : copied_as(given, kind, 0);
+        if (count == 3 && PyUnicode_CheckExact(args[2]))
+            found = laid_as(given, kind, PyUnicode_READ_CHAR(args[2], 0) == 'C' ? BY_ROWS : BY_COLUMNS);
+        else
+            found = is_one ? Py_NewRef(given) : copied_as(given, kind, AS_THEY_LIE);
     }
+    else if (count == 3 && PyUnicode_CheckExact(args[2]) && PyUnicode_READ_CHAR(args[2], 0) == 'F')
+        found = NULL;
     else if (is_any && is_nested(given) && Py_SIZE(given) > 0 && Py_IS_TYPE(item_of(given, 0), arrays.type))
         found = stacked(given);
     else

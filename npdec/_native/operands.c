@@ -153,6 +153,29 @@ is_in_order(const Elements *elements)
     return 1;
 }
 
+/* Whether elements that do not lie row by row fill a block of memory, with their axes in another order; and the strides
+ * of a copy that lies as they do. */
+int
+lie_dense(const Elements *of, Py_ssize_t itemsize, Py_ssize_t *strides)
+{
+    Py_ssize_t size = of->itemsize;
+    int left = (1 << of->rank) - 1;
+    for (int axis = 0; axis < of->rank; axis++)
+        if (of->shape[axis] == 1)
+            return 0; /* the stride of such an axis Python says */
+    for (int count = 0; count < of->rank; count++) {
+        int next = 0;
+        while (next < of->rank && (!(left & 1 << next) || of->strides[next] != size))
+            next++;
+        if (next == of->rank)
+            return 0;
+        left &= ~(1 << next);
+        strides[next] = size / of->itemsize * itemsize;
+        size *= of->shape[next];
+    }
+    return 1;
+}
+
 /* --- going over the elements -------------------------------------------------------------------------------------- */
 
 /* The strides of an operand along the axes of a result, 0 where it is one number for all; 0 where it does not fit. */

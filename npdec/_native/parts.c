@@ -18,16 +18,13 @@ axes_of(PyObject *const *items, Py_ssize_t count)
     return dots > 1 ? -1 : axes;
 }
 
-/* One bound of a slice, which is None or an int. */
+/* One bound of a slice, which is None, an int or a scalar. */
 static int
 bound_of(PyObject *bound, Py_ssize_t *found)
 {
     if (bound == Py_None)
         return 1;
-    if (!PyLong_CheckExact(bound))
-        return 0; /* its `__index__` would be asked here, and in Python again */
-    *found = PyLong_AsSsize_t(bound);
-    return *found != -1 || !PyErr_Occurred() || (PyErr_Clear(), 0);
+    return as_index(bound, found); /* of others `__index__` would be asked here, and in Python again */
 }
 
 int
@@ -108,7 +105,7 @@ part_by(const Elements *whole, PyObject *key, Elements *part)
         }
     }
     part->rank = out;
-    return is_element ? 2 : out > 0;
+    return is_element ? 2 : 1; /* without axes it is a view where the key has dots */
 }
 
 /* How the axes of a part run: those that run backwards, by a bit each, and the part that has them forwards. */

@@ -206,6 +206,21 @@ few_element_at(PyObject *module, PyObject *const *args, Py_ssize_t count)
     return number == NULL ? or_none(left_to_python()) : scalar_of(of->kind, number);
 }
 
+/* `few_view_at(a, place)`: the view of the element there, or None. */
+PyObject *
+few_view_at(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    Py_ssize_t at;
+    if (count != 2 || !as_index(args[1], &at) || at < 0 || is_traced() || !Py_IS_TYPE(args[0], arrays.type)
+        || is_seen_by_torch() || !hold(args[0]))
+        return or_none(left_to_python());
+    const Elements *of = (const Elements *)SLOT(args[0], arrays.of_elements);
+    Elements part = {.memory = of->memory, .kind = of->kind, .itemsize = of->itemsize, .rank = 0};
+    for (int axis = of->rank; axis-- > 0; at /= of->shape[axis])
+        part.memory += at % of->shape[axis] * of->strides[axis];
+    return at > 0 ? Py_NewRef(Py_None) : lazy_view(args[0], &part);
+}
+
 /* The number that an array without axes holds, if it is real. */
 static PyObject *
 only_real(PyObject *const *args, size_t nargsf, PyObject *names)

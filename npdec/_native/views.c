@@ -10,8 +10,8 @@ read_shape(PyObject *shape, int *open, Elements *made)
         return 0;
     for (Py_ssize_t axis = 0; axis < rank; axis++) {
         PyObject *item = many ? PyTuple_GET_ITEM(shape, axis) : shape;
-        int beyond = 1;
-        Py_ssize_t length = PyLong_CheckExact(item) ? PyLong_AsLongAndOverflow(item, &beyond) : 0;
+        Py_ssize_t length;
+        int beyond = !as_index(item, &length);
         if (!beyond && length == -1 && open != NULL && *open < 0)
             *open = (int)axis;
         else if (beyond || length <= 0)

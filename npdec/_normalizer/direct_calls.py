@@ -7,6 +7,7 @@ statements behind these find out why.
 from __future__ import annotations
 
 import inspect
+import operator
 from collections.abc import Callable
 from typing import Any
 from weakref import ref
@@ -18,15 +19,16 @@ from torch.utils import _python_dispatch as dispatch
 from npdec._array import fp_state, memory, wrap
 from npdec._array.family import family_of
 from npdec._array.ordinary import is_free
-from npdec._array.ordinary_writes import FEW_SORTED
-from npdec._core.installed_numpy import numpy_or_none
 from npdec._core.signatures import Parameter
-from npdec._core.tags import NoValue, Spec
+from npdec._core.tags import Spec
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._dtypes.dtype import SCALARS
 from npdec._impl._promotion import RANGES
+from npdec._impl.products_impl import DIRECT
 from npdec._native import calls
+from npdec._normalizer import few_by_numpy
 from npdec._normalizer.conversions import tensor_of
+from npdec._normalizer.few_by_numpy import default_of, indented
 from npdec._normalizer.results import FROZEN, wrap_tuple
 from npdec._torch.functorch import is_transformed
 from npdec._torch.tracing import tracing
@@ -39,20 +41,12 @@ _FEW = {"zeros": 2, "ones": 2, "empty": 2, "zeros_like": 1, "ones_like": 1, "emp
 _FEW |= {"where": 3, "max": 1, "min": 1, "concatenate": 2, "stack": 2, "hstack": 1, "vstack": 1, "reshape": 2}
 _FEW |= {"ravel": 1, "nonzero": 1, "trace": 1, "take_along_axis": 3, "searchsorted": 3}
 _FEW |= {"transpose": 2, "squeeze": 1, "full": 3, "column_stack": 1}
-# Those whose results are exact, which NumPy computes of few numbers, and how many parameters it is given.
-_EXACT = {"repeat": 3, "tile": 2, "lexsort": 2, "digitize": 3, "packbits": 3, "unpackbits": 4, "choose": 2, "select": 3}
-_EXACT |= {"unravel_index": 2, "ravel_multi_index": 2, "delete": 3, "insert": 4, "append": 3}
-_EXACT |= {"diagflat": 2, "argwhere": 1, "flatnonzero": 1, "compress": 3, "extract": 2, "take": 3}
-_EXACT |= {"isin": 2, "pad": 3, "interp": 3}
-# The same, of integers and booleans alone.
-_EXACT_OF_INTEGERS = {"unique": 5, "bincount": 3, "intersect1d": 2, "union1d": 2, "setdiff1d": 2}
-_SORTED = frozenset({"sort", "argsort"})
-_MODES = "('constant', 'edge', 'reflect', 'symmetric', 'wrap')"  # of `pad`: the others compute
 _WRITTEN = {"put_along_axis": 4, "copyto": 2, "fill_diagonal": 2}  # which say whether they have
 # Those that it computes by name of an array, and along an axis.
 _REDUCED = frozenset({"any", "all", "count_nonzero", "argmax", "argmin", "sum", "prod"})
 _OF_INTEGERS = {"sum": frozenset(RANGES) | {torch.bool}, "prod": frozenset(RANGES)}
 _RUNNING = {"cumsum": "sum", "cumprod": "prod"}
+_TURNED = {"convolve": True, "correlate": False}  # whether the second sequence is
 _PAIRED = {"outer": "multiply"}
 _REFUSALS = (RuntimeError, IndexError, TypeError, ValueError, OverflowError)
 
@@ -128,7 +122,7 @@ def statements(
         elif p.kind in (_Kind.VAR_POSITIONAL, _Kind.VAR_KEYWORD):
             tests.append(f"not {p.name}")
         else:
-            tests.append(f"{p.name} is {_default(p)}")
+            tests.append(f"{p.name} is {default_of(p)}")
     call = f"_common({', '.join(words)})"
     if given is None:
         if direct.few is not None:
@@ -137,20 +131,20 @@ def statements(
         lines.append(f"_r = {call}")
     elif direct.total and direct.few is not None:
         namespace["_in_few"] = _in_few(direct.few, direct.few_dtype)
-        lines.append(f"if {given.name} is {_default(given)}:")
+        lines.append(f"if {given.name} is {default_of(given)}:")
         lines += [
             f"    _c = _in_few({tensors[arrays[0].name]}, {arrays[0].name}._d)",
             f"    return {_as_total(call, arrays)} if _c is None else _c",
         ]
         lines.append(_with_int(given, words))
     elif direct.total:
-        lines += [f"if {given.name} is {_default(given)}: return {_as_total(call, arrays)}", _with_int(given, words)]
+        lines += [f"if {given.name} is {default_of(given)}: return {_as_total(call, arrays)}", _with_int(given, words)]
     else:
-        lines += [f"if {given.name} is {_default(given)}: _r = {call}", f"el{_with_int(given, words)}"]
+        lines += [f"if {given.name} is {default_of(given)}: _r = {call}", f"el{_with_int(given, words)}"]
     if given is not None:
         lines.append("else: _r = None")
     source = arrays[0].name if arrays else ""
-    body = ["try:", *_indented(lines), "except _refusals: _r = None"]
+    body = ["try:", *indented(lines), "except _refusals: _r = None"]
     if written:
         body += ["if _r is True: return None"]
     elif returns == "Plain":
@@ -158,7 +152,7 @@ def statements(
     else:
         body += [
             "if type(_r) is _Tensor:",
-            *_indented(_delivered(returns, source, direct.total and given is None, parameters, direct.given)),
+            *indented(_delivered(returns, source, direct.total and given is None, parameters, direct.given)),
         ]
     if direct.total and given is None:
         body.append("if type(_r) is int: return _index_of(_r)")
@@ -169,14 +163,15 @@ def statements(
         body += ["if isinstance(_r, tuple): return _wrap_tuple(_r)"]
     if returns == "View":
         body += [f"if type(_r) is list: return [_seen({source}, _v) for _v in _r]"]
-    return [*first, f"if {' and '.join([*tests, *plain]) or True}:", *_indented(body)]
+    return [*first, f"if {' and '.join([*tests, *plain]) or True}:", *indented(body)]
 
 
 def _in_native(name: str, parameters: tuple[Parameter, ...], namespace: dict[str, Any]) -> list[str]:
     if calls is None:
         return []
-    if name in _EXACT or name in _EXACT_OF_INTEGERS or name in _SORTED:
-        return _by_numpy(name, parameters, namespace)
+    if (found := few_by_numpy.statements(name, parameters, namespace)) is not None:
+        more = _by_operator(namespace) if name == "dot" else _of_sequences(name, namespace) if name in _TURNED else []
+        return [*found, *more]
     if not any(name in table for table in (_FEW, _WRITTEN, _REDUCED, _RUNNING, _PAIRED)):
         return []
     count = (_FEW | _WRITTEN).get(name, 2)
@@ -191,7 +186,7 @@ def _in_native(name: str, parameters: tuple[Parameter, ...], namespace: dict[str
     else:
         few, words = calls.few_running, [repr(_RUNNING[name]), *words]
     namespace |= {"_few": few, "_tracing": tracing}
-    tests = [*(f"{p.name} is {_default(p)}" for p in others), "not _tracing()"]
+    tests = [*(f"{p.name} is {default_of(p)}" for p in others), "not _tracing()"]
     if name in _OF_INTEGERS:  # which is seen sooner here
         namespace["_few_dtypes"] = _OF_INTEGERS[name]
         tests.insert(0, f"type({given[0].name}) is _Array and {given[0].name}._d in _few_dtypes")
@@ -203,32 +198,25 @@ def _in_native(name: str, parameters: tuple[Parameter, ...], namespace: dict[str
         call = places + call
     if name in _WRITTEN:
         return [f"if {' and '.join([*tests, call])}: return None"]
-    return [f"if {' and '.join(tests)}:", *_indented([f"_c = {call}", "if _c is not None: return _c"])]
+    return [f"if {' and '.join(tests)}:", *indented([f"_c = {call}", "if _c is not None: return _c"])]
 
 
-def _by_numpy(name: str, parameters: tuple[Parameter, ...], namespace: dict[str, Any]) -> list[str]:
-    numpy = numpy_or_none()
-    if numpy is None:
-        return []
-    count = (_EXACT | _EXACT_OF_INTEGERS | dict.fromkeys(_SORTED, 2))[name]
-    given, others = parameters[:count], parameters[count:]
-    namespace |= {"_few_by_numpy": calls.few_by_numpy, "_by_numpy": getattr(numpy, name), "_tracing": tracing}
-    namespace |= {f"_default_{p.name}": p.default for p in others}
-    tests = [f"not {p.name}" if p.kind is _Kind.VAR_KEYWORD else f"{p.name} is {_default(p)}" for p in others]
-    tests.append("not _tracing()")
-    if name in _EXACT_OF_INTEGERS:
-        namespace["_few_dtypes"] = frozenset(RANGES) | {torch.bool}
-        tests.insert(0, f"type({given[0].name}) is _Array and {given[0].name}._d in _few_dtypes")
-    if name == "pad":
-        tests.append(f"type(mode) is str and mode in {_MODES}")
-    if name == "bincount":
-        tests.append("weights is None")
-    words = ["_by_numpy", *(p.name for p in given)]
-    if name in _SORTED:
-        tests.append(f"type(a) is _Array and a.ndim == 1 and a.size <= {FEW_SORTED}")  # tables lie as torch sorts
-        words.append("'stable'")
-    call = f"_few_by_numpy({', '.join(words)})"
-    return [f"if {' and '.join(tests)}:", *_indented([f"_c = {call}", "if _c is not None: return _c"])]
+def _by_operator(namespace: dict[str, Any]) -> list[str]:
+    """Products of vectors and tables, of arrays that may be lazy, are the operator's."""
+    namespace |= {"_tracing": tracing, "_operator_dtypes": fp_state.guarded(DIRECT), "_by_operator": operator.matmul}
+    tests = [
+        "type(a) is type(b) is _Array",
+        "a._d is b._d and a._d in _operator_dtypes",
+        "0 < a.ndim <= 2 and 0 < b.ndim <= 2",
+    ]
+    tests += ["a.shape[-1] == b.shape[0]", "out is None", "not _tracing()"]
+    return [f"if {' and '.join(tests)}: return _by_operator(a, b)"]
+
+
+def _of_sequences(name: str, namespace: dict[str, Any]) -> list[str]:
+    namespace |= {"_of_sequences": calls.few_correlate, "_tracing": tracing}
+    lines = [f"_c = _of_sequences(a, v, mode, {_TURNED[name]})", "if _c is not None: return _c"]
+    return ["if type(a) is _Array and not _tracing():", *indented(lines)]
 
 
 def _in_few(find: Callable[[torch.Tensor], Any], dtype: torch.dtype | None) -> Callable[[Any, torch.dtype], Any]:
@@ -288,20 +276,12 @@ def _is_required(p: Parameter) -> bool:
     return p.default is _Kind.empty and p.kind not in (_Kind.VAR_POSITIONAL, _Kind.VAR_KEYWORD)
 
 
-def _default(p: Parameter) -> str:
-    return "_NoValue" if p.default is NoValue else "None" if p.default is None else f"_default_{p.name}"
-
-
 def _with_int(p: Parameter, words: list[str]) -> str:
     return f"if type({p.name}) is int: _r = _common({', '.join([*words, p.name])})"
 
 
 def _as_total(call: str, arrays: list[Parameter]) -> str:
     return f"_wrap_total({call}, {arrays[0].name}._d)" if arrays else f"_wrap_scalar({call})"
-
-
-def _indented(lines: list[str]) -> list[str]:
-    return [f"    {line}" for line in lines]
 
 
 def _delivered(
@@ -325,6 +305,6 @@ def _delivered(
         of_several = next((p.name for p in parameters if p.is_array and p.sequence and p.name not in given), None)
         if of_several is not None and not source:
             return [made[0].replace("_r.dtype", f"{of_several}[0]._d"), made[1]]
-        return ["if _r.dim():", *_indented(made), "return _wrap_array(_r)"]
+        return ["if _r.dim():", *indented(made), "return _wrap_array(_r)"]
     number = f"return _wrap_total(_r, {source}._d)" if source else "return _wrap_scalar(_r)"
-    return [number] if total else ["if _r.dim():", *_indented(made), number]
+    return [number] if total else ["if _r.dim():", *indented(made), number]

@@ -22,12 +22,15 @@ from npdec._array.ordinary import is_free
 from npdec._array.scalars import CONCRETE
 from npdec._core.base import ArrayBase, MetSubclass, SubclassBase
 from npdec._core.door import hand_over_method
+from npdec._core.installed_numpy import numpy_or_none
 from npdec._core.tags import spec_of
 from npdec._core.tracebacks import ended, ending
 from npdec._dtypes.dtype import SCALARS
 from npdec._impl import dtypes_impl
+from npdec._impl._promotion import RANGES
 from npdec._impl._storage import shares_memory
 from npdec._impl.products_impl import DIRECT
+from npdec._native import calls
 from npdec._normalizer.beside import apart, beside, into, leaves_it_to
 from npdec._normalizer.normalizer import compile_method
 from npdec._normalizer.ordinary_calls import of_any_dtypes, of_two_dtypes
@@ -329,6 +332,9 @@ def attach_matmul(matmul: Any) -> None:
     """The operator @, which is no ufunc of elements. Scalars have none."""
     more = {"_direct": fp_state.guarded(DIRECT), "_Tensor": torch.Tensor}
     more |= {"_array_of": wrap.array_of, "_wrap_total": wrap.wrap_total}
+    numpy = None if calls is None else numpy_or_none()
+    few = None if numpy is None else functools.partial(calls.few_by_numpy, numpy.matmul)  # of integers it is exact
+    more |= {"_few": few, "_whole": frozenset(RANGES), "_tracing": tracing}
     _attach(Composition, "__matmul__", make("matmul", matmul, "__matmul__", **more))
     _attach(Composition, "__rmatmul__", make("reflected matmul", matmul, "__rmatmul__"))
     more = {"_ArrayBase": ArrayBase}

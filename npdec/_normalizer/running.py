@@ -50,7 +50,8 @@ def of_slices(function: Any = None, array: Any = None, indices: Any = None, *mor
     """Slices of a vector of few numbers, each folded; None for others."""
     if calls is None or more or type(array) is not wrap.ARRAY or tracing():
         return None
-    return calls.few_reduceat(function.__name__, array, indices)
+    made = calls.few_reduceat(function.__name__, array, indices)
+    return of_integers(function, "reduceat", array, indices) if made is None else made
 
 
 def of_integers(function: UfuncBase, method: str, array: Any, axis: Any) -> Any:

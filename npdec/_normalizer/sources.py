@@ -232,11 +232,11 @@ def operator(self, other):
         if type(a) is type(b) is _Tensor:
             try:
                 r = a.matmul(b)
-            except RuntimeError:  # of no dimensions, or shapes that do not fit: NumPy's words are found there
-                return _function(self, other)
-            if type(r) is not _Tensor:
-                return _wrap(r)
+            except RuntimeError: return _function(self, other)  # no axes, or shapes that do not fit: NumPy's words
+            if type(r) is not _Tensor: return _wrap(r)
             return _array_of(r, self._d) if r.dim() else _wrap_total(r, self._d)
+    elif _few is not None and type(other) is _Array and self._d in _whole and other._d in _whole and not _tracing():
+        if (c := _few(self, other)) is not None: return c
     return _function(self, other) if _accepts(self, other) else _beside(_function, self, other)
 """
 SOURCES["reflected matmul"] = """
