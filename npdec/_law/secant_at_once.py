@@ -32,6 +32,7 @@ LONG = 2.0**40  # steps, over which a slope may leave the exponent range
 _IN_PIECES, _COARSE = 1, 2  # as npdec/_native/slopes.c has them
 _ALONE = 2**18  # elements, up to which one thread is enough
 _SOME = 64  # elements without a slope that are gone through one by one
+_MANY = 2**12  # those of a function of close numbers, of which the ones that did not move are sooner told apart
 _OF_SINGLE = 2.0**-28  # a difference beside numbers of double precision that has 25 bits
 _THREADS = 4  # with which torch's calls together take no less
 
@@ -81,7 +82,7 @@ def finished(
         if not calls.places_of_nan(slope, chosen):
             return None
         close = None if pieces or coarse else close_of(function)
-        if close is None and not pieces and marked > _SOME:
+        if close is None and not pieces and marked > (_MANY if coarse else _SOME):
             chosen, ends = _put_derivatives(functools.partial(derivative, f), x, r, chosen, slope)
             most, least, marked = max(most, ends[0]), min(least, ends[1]), len(chosen)
             if not math.isfinite(most):

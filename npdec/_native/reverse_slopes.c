@@ -178,7 +178,7 @@ by_differences(const Called *its, PyObject *function, long traits, PyObject *con
         if (least == least)
             secants_between(x, row, to, told.doubles, least, once_more, its, found);
     }
-    if (found->marked > (pieces ? 0 : SOME) && found->most < INFINITY && !PyErr_Occurred()
+    if (found->marked > (pieces ? 0 : SOME) && found->most < INFINITY && !(flags & 2) && !PyErr_Occurred()
         && (pieces || !has_close_form(function)))
         put_still(its, x, row, to, found);
     if (PyErr_Occurred()) {
