@@ -388,8 +388,7 @@ class nditer(Walk):
         """Walk no longer along an axis, of which the first element is taken; a multi-index must be tracked."""
         if not self.has_multi_index:
             raise RuntimeError("Iterator RemoveAxis may only be called if a multi-index is being tracked")
-        i = operator.index(i)
-        if not 0 <= i < len(self._shape):
+        if not 0 <= (i := operator.index(i)) < len(self._shape):
             raise ValueError("axis out of bounds in iterator RemoveAxis")
         position = self._order.index(i)
         self._views = [memory.view(view, view._t.select(position, 0)) for view in self._views]

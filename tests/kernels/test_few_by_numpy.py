@@ -127,9 +127,7 @@ def test_slices_are_reduced_as_by_numpy(name):
         x = lib.array([3.0, -1.0, 0.0, 2.0, -0.0, 0.0, 7.0]).astype(dtype)
         table = lib.arange(12).astype(dtype).reshape(4, 3)
         found = [getattr(lib, name).reduceat(x[:4], [0, 2]), getattr(lib, name).reduceat(x, [0, 4, 1])]
-        return [
-            (*bits(y)[1:], numpy.asarray(y).tolist()) for y in [*found, getattr(lib, name).reduceat(table, [0, 2])]
-        ]
+        return [(*bits(y)[1:], numpy.asarray(y).tolist()) for y in [*found, getattr(lib, name).reduceat(table, [0, 2])]]
 
     for dtype in ("float64", "float32", "int64", "uint8"):
         assert told(np, dtype) == told(numpy, dtype)
