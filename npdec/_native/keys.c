@@ -39,8 +39,8 @@ places_in(PyObject *mask, Py_ssize_t length)
 static PyObject *
 indices_by(PyObject *item, Py_ssize_t length)
 {
-    PyObject *made = PyList_CheckExact(item) || PyTuple_CheckExact(item) ? array_of_numbers(item) : PyRange_Check(item) ? array_of_range(item)
-                   : Py_NewRef(item);
+    int is_nested = PyList_CheckExact(item) || PyTuple_CheckExact(item);
+    PyObject *made = is_nested ? array_of_numbers(item) : PyRange_Check(item) ? array_of_range(item) : Py_NewRef(item);
     if (made == NULL || !Py_IS_TYPE(made, arrays.type))
         return made;
     int kind = kind_of_dtype(SLOT(made, arrays.of_dtype));

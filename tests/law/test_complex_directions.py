@@ -32,7 +32,7 @@ def drawn(seed: int, shift: float = 0.0, dtype: torch.dtype = torch.complex128):
     return mixed._t.to(dtype)
 
 
-@pytest.mark.quick
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_contributions_are_path_integrals(name):
     """The mean derivative along the path, by nodes."""

@@ -40,7 +40,7 @@ def test_the_short_way_has_the_numbers_of_all_steps(dtype):
     numbers."""
     np.linspace(drawn(random.Random(0), 2, dtype), 1.0, 3)  # which reads the rules
     source, row = random.Random(5), rows[creation_ranges_impl.evenly]
-    for _ in range(fewer(600)):
+    for _ in range(fewer(600, 40)):
         count = source.choice([None, 1, 2, 3])
         a, b = drawn(source, count, dtype), drawn(source, count, dtype)
         if source.random() < 0.4:
