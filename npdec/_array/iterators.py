@@ -143,6 +143,8 @@ class flatiter(ArrayBase):
             if getattr(self._array, "_ro", None) is not None:
                 raise ValueError(f"underlying array is read-only: {self._array._ro}")
             self._at = 0
+            if self._written_in_rows(key, value):
+                return
             if isinstance(key, tuple) and (not key or (len(key) == 1 and key[0] is Ellipsis)):
                 raise IndexError("Assigning to a flat iterator with a 0-D index is not supported")
             if type(key) is not int or not 0 <= key < self._array.size:
@@ -180,6 +182,27 @@ class flatiter(ArrayBase):
                 self._at = at
         except Exception as error:
             raise ended(error)  # noqa: B904
+
+    def _written_in_rows(self, key: Any, value: Any) -> bool:
+        """Whether a slice or a list of ints is written, of elements that follow each other in memory."""
+        if type(key) is list and key and all(type(item) is int for item in key):
+            at = key[-1]
+        elif type(key) is slice:
+            at = 0
+        else:
+            return False
+        if not self._array.ndim or not self._array.flags.c_contiguous:
+            return False
+        try:
+            self._array.reshape(-1)[key] = value
+        except (
+            IndexError,
+            TypeError,
+            ValueError,
+        ):  # it is repeated, or NumPy says what is wrong with it in other words
+            return False
+        self._at = at % self._array.size if self._array.size else 0
+        return True
 
     def __delitem__(self, key: Any) -> None:
         raise TypeError("Cannot delete iterator elements")

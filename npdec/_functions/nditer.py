@@ -19,7 +19,7 @@ from npdec._core.tracebacks import ends
 from npdec._dtypes.dtype import dtype as dtype_class
 from npdec._functions import nditer_options, nditer_writing
 from npdec._functions.nditer_options import EXTERNAL_LOOP, Options, as_array, converted, targets
-from npdec._functions.nditer_order import iteration_order, strides_along
+from npdec._functions.nditer_order import iteration_order, strides_along, strides_of_rows
 from npdec._functions.nditer_walk import Walk
 from npdec._functions.nditer_writing import Handed
 from npdec._impl import _devices
@@ -89,9 +89,7 @@ class nditer(Walk):
         itershape, buffersize = sizes
         options = Options(op, flags, op_flags, order, casting)
         self._flags, self._wishes = options.flags, options.of_operands
-        in_rows = not buffersize and op_dtypes is op_axes is itershape is None
-        self._in_rows = in_rows and self._begin_in_rows(options)
-        if self._in_rows:
+        if not buffersize and op_dtypes is op_axes is itershape is None and self._begin_in_rows(options):
             return self._begun()
         found = [None if item is None else as_array(item) for item in options.operands]
         self._buffer = operator.index(buffersize) or _BUFFER
@@ -150,7 +148,7 @@ class nditer(Walk):
         self._operands = self._views = options.operands
         self._own, self._temporary, self._copied, self._buffer = {}, [], False, _BUFFER
         self._written = {number: self._operands[number]._d for number in options.written}
-        self._strides = [strides_along(array, self._places[0]) for array in self._operands]
+        self._strides = [strides_of_rows(shape)] * len(self._operands)
         return True
 
     def _begun(self) -> None:
@@ -191,12 +189,10 @@ class nditer(Walk):
         if number in self._handed:
             return self._handed[number].value
         view = self._views[number]
-        if self._in_rows and not (self._flags & _IN_PIECES or self._outer or self._inner):
-            found = None if calls is None or tracing() else calls.few_view_at(view, self._index)
-            value = memory.view(view, view._t.view(-1)[self._index]) if found is None else found
-            if number not in self._written:
-                value._ro = _READ_ONLY
-            return value
+        if not (self._flags & _IN_PIECES or self._outer or self._inner or self._backwards):
+            value = self._element(view, number)
+            if value is not None:
+                return value
         inner, size = self._chunk()
         walked = len(self._order) - inner
         key: tuple[Any, ...] = ()
@@ -226,6 +222,16 @@ class nditer(Walk):
         else:
             value = wrap.wrap_array(tensor)
         value._ro = _READ_ONLY
+        return value
+
+    def _element(self, view: Composition, number: int) -> Composition | None:
+        """The current element of an operand as a view, where it is one without more ado."""
+        is_written = number in self._written
+        if calls is None or tracing() or (is_written and self._written[number] is not view._d):
+            return None
+        value: Composition | None = calls.few_view_at(view, self._index)
+        if value is not None and not is_written:
+            value._ro = _READ_ONLY
         return value
 
     @property
@@ -332,11 +338,6 @@ class nditer(Walk):
     # -- what it is ----------------------------------------------------------------------------------------------------
 
     @property
-    def nop(self) -> int:
-        """The number of operands."""
-        return len(self._operands)
-
-    @property
     def operands(self) -> tuple[Composition, ...]:
         """The arrays, in the dtypes that are iterated over."""
         if self._closed:
@@ -365,11 +366,6 @@ class nditer(Walk):
             views.append(made)
         return tuple(views)
 
-    @property
-    def has_delayed_bufalloc(self) -> bool:
-        """Whether `reset()` must be called first."""
-        return self._delayed
-
     # -- changing it ---------------------------------------------------------------------------------------------------
 
     def enable_external_loop(self, /) -> None:
@@ -392,7 +388,7 @@ class nditer(Walk):
             raise ValueError("axis out of bounds in iterator RemoveAxis")
         position = self._order.index(i)
         self._views = [memory.view(view, view._t.select(position, 0)) for view in self._views]
-        self._shape, self._in_rows = self._shape[:i] + self._shape[i + 1 :], False
+        self._shape = self._shape[:i] + self._shape[i + 1 :]
         self._strides = [strides[:i] + strides[i + 1 :] for strides in self._strides]
         self._order = [axis - (axis > i) for axis in self._order if axis != i]
         self._backwards = {axis - (axis > i) for axis in self._backwards if axis != i}

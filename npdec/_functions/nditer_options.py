@@ -15,6 +15,8 @@ from npdec._core.base import ArrayBase, SubclassBase
 from npdec._core.door import hand_over
 from npdec._functions.nditer_order import Place
 from npdec._impl import _util, dtypes_impl
+from npdec._native import calls
+from npdec._torch.tracing import tracing
 from npdec.exceptions import AbsentDTypeError
 
 __all__ = [
@@ -97,6 +99,14 @@ class Options:
 _OF_ROWS = _TRACKING | {"external_loop", "zerosize_ok", "refs_ok", "ranged"}
 
 
+def _lies_in_rows(array: Composition) -> bool:
+    if calls is not None and not tracing():
+        laid = calls.few_array(array, None, "C")
+        if laid is not None:
+            return laid is array
+    return array._t.is_contiguous() and getattr(array._m, "origin", None) is None
+
+
 def shape_of_rows(options: Options) -> tuple[int, ...] | None:
     """The shape of operands that are arrays of one shape, lie row by row, and of which nothing more is asked; None for
     others."""
@@ -109,7 +119,7 @@ def shape_of_rows(options: Options) -> tuple[int, ...] | None:
         if shape is not None and array.shape != shape:
             return None
         shape = array.shape
-        if not shape or not array.size or not array._t.is_contiguous() or getattr(array._m, "origin", None) is not None:
+        if not shape or not array.size or not _lies_in_rows(array):
             return None
     return shape
 
@@ -219,8 +229,10 @@ def converted(
 def laid_out(array: Composition, place: Place, lengths: Sequence[int]) -> Composition:
     """The operand as a view with axes of the given lengths, each one of its own or None to repeat it; of its other axes
     the first element is taken."""
-    tensor = array._t
     kept = [axis for axis in place if axis is not None]
+    if len(kept) == len(place) == array.ndim and [array.shape[axis] for axis in kept] == list(lengths):
+        return array if kept == list(range(array.ndim)) else array.transpose(kept)
+    tensor = array._t
     for axis in sorted(set(range(array.ndim)).difference(kept), reverse=True):
         tensor = tensor.select(axis, 0)
     tensor = tensor.permute([sorted(kept).index(axis) for axis in kept])

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
+import operator
 from collections.abc import Sequence
 
 import torch
 
 from npdec._array.ndarray import Composition
 
-__all__ = ["Place", "iteration_order", "strides_along"]
+__all__ = ["Place", "iteration_order", "strides_along", "strides_of_rows"]
 
 # For each axis of the iteration: which axis of the operand it is, or None where the operand is repeated along it.
 Place = list["int | None"]
@@ -41,6 +43,12 @@ def _offsets(like: torch.Tensor, strides: Sequence[int]) -> torch.Tensor:
     """Where each element lies in memory, in row-major order."""
     places = torch.stack(torch.unravel_index(like.reshape(-1), like.shape), -1) if like.dim() else like.reshape(1, 0)
     return (places * torch.tensor(list(strides), dtype=torch.int64)).sum(-1)
+
+
+def strides_of_rows(shape: tuple[int, ...]) -> list[int]:
+    """The strides of an array that lies row by row."""
+    ends = [*itertools.accumulate(shape[:0:-1], operator.mul, initial=1)]
+    return [0 if length == 1 else end for length, end in zip(shape, reversed(ends), strict=True)]
 
 
 def strides_along(array: Composition, place: Place) -> list[int]:

@@ -24,7 +24,9 @@ class Walk:
     _strides: list[list[int]]
     _buffer: int
     _copied: bool
+    _operands: Sequence[object]
     _closed: bool
+    _delayed: bool
     _done: bool
 
     def _go(self, index: int) -> None:
@@ -35,7 +37,8 @@ class Walk:
 
     @property
     def nop(self) -> int:
-        raise NotImplementedError
+        """The number of operands."""
+        return len(self._operands)
 
     @property
     def _lengths(self) -> list[int]:
@@ -147,6 +150,11 @@ class Walk:
     def itersize(self) -> int:
         """The number of elements."""
         return math.prod(self._shape)
+
+    @property
+    def has_delayed_bufalloc(self) -> bool:
+        """Whether `reset()` must be called first."""
+        return self._delayed
 
     # -- what is tracked -----------------------------------------------------------------------------------------------
 
