@@ -6,6 +6,7 @@ import itertools
 import math
 import operator
 from collections.abc import Sequence
+from typing import Any
 
 __all__ = ["Walk"]
 
@@ -24,7 +25,7 @@ class Walk:
     _strides: list[list[int]]
     _buffer: int
     _copied: bool
-    _operands: Sequence[object]
+    _operands: Sequence[Any]
     _closed: bool
     _delayed: bool
     _done: bool
