@@ -197,6 +197,32 @@ view_of(PyObject *array, PyObject *seen)
     return view;
 }
 
+static int
+has_no_elements(PyObject *tensor)
+{
+    int rank = 0, is_empty = 0;
+    const int64 *shape = tensor == NULL ? NULL : shape_in_torch(tensor, &rank);
+    for (int axis = 0; shape != NULL && axis < rank; axis++)
+        is_empty |= shape[axis] == 0;
+    left_to_python();
+    return is_empty;
+}
+
+/* Give a view the array whose memory another one has, if that is not to be had of its tensor; 0, and no view, with an
+ * error. */
+static int
+has_exporter_of(PyObject *view, PyObject *array)
+{
+    PyObject *its = PyObject_GetAttrString(array, "_exporter");
+    if (its == NULL && PyErr_ExceptionMatches(PyExc_AttributeError))
+        return PyErr_Clear(), 1;
+    int failed = its == NULL || PyObject_SetAttrString(view, "_exporter", its) < 0;
+    Py_XDECREF(its);
+    if (failed)
+        Py_DECREF(view);
+    return !failed;
+}
+
 PyObject *
 part_of(PyObject *array, PyObject *key)
 {
@@ -211,7 +237,8 @@ part_of(PyObject *array, PyObject *key)
         Py_XDECREF(seen);
         return left_to_python();
     }
-    return view_of(array, seen);
+    PyObject *view = view_of(array, seen);
+    return view == NULL || !has_no_elements(tensor_of(array)) || has_exporter_of(view, array) ? view : NULL;
 }
 
 PyObject *

@@ -157,6 +157,35 @@ read_element(PyObject *array, PyObject *key)
     return found;
 }
 
+/* Whether a key of indices and slices forwards chooses a part that has no elements. */
+static int
+empty_by(const Elements *whole, PyObject *key, Elements *part)
+{
+    int many = PyTuple_CheckExact(key), is_empty = 0;
+    Py_ssize_t count = many ? PyTuple_GET_SIZE(key) : 1;
+    *part = (Elements){.kind = whole->kind, .itemsize = whole->itemsize, .rank = 0};
+    for (int axis = 0; axis < whole->rank; axis++) {
+        PyObject *item = axis >= count ? NULL : many ? PyTuple_GET_ITEM(key, axis) : key;
+        Py_ssize_t start, step = 1, index, length = whole->shape[axis];
+        if (item != NULL && PySlice_Check(item)) {
+            if ((length = sliced(item, length, &start, &step)) < 0)
+                return 0;
+            step = length == 0 ? 1 : step;
+        }
+        else if (item != NULL) {
+            if (!as_index(item, &index) || index < -length || index >= length)
+                return 0;
+            continue;
+        }
+        if (step < 0 || whole->strides[axis] < 0 || (step > 1 && whole->strides[axis] > PY_SSIZE_T_MAX / step))
+            return 0;
+        is_empty |= length == 0;
+        part->shape[part->rank] = length;
+        part->strides[part->rank++] = whole->strides[axis] * step;
+    }
+    return is_empty && count <= whole->rank;
+}
+
 /* The part, or the element, that a key chooses of an array that is lazy or can be; NULL where that is Python's. */
 static PyObject *
 read_part(PyObject *array, PyObject *key)
@@ -170,7 +199,9 @@ read_part(PyObject *array, PyObject *key)
     if ((kind == 0 && !is_of_integers(key)) || is_seen_by_torch() || !hold(array))
         return NULL;
     elements = (const Elements *)SLOT(array, arrays.of_elements);
-    return part_by(elements, key, &part) == 1 ? lazy_view(array, &part) : NULL;
+    if (part_by(elements, key, &part) == 1)
+        return lazy_view(array, &part);
+    return empty_by(elements, key, &part) ? empty_view(array, &part) : NULL;
 }
 
 /* What a key chooses that does not name one element, or NULL. */

@@ -24,7 +24,7 @@ const int64 *
 shape_in_torch(PyObject *tensor, int *rank)
 {
     Array array;
-    if (exchange->look_at(tensor, &array) != 0)
+    if (exchange == NULL || exchange->look_at(tensor, &array) != 0)
         return NULL;
     *rank = array.rank;
     return (const int64 *)array.shape;

@@ -286,6 +286,31 @@ read_tensor(PyObject *array, Reading *reading, int is_seen)
     return tensor;
 }
 
+PyObject *
+empty_view(PyObject *array, const Elements *part)
+{
+    struct block *block = new_block(sizeof(struct block) + ALIGNMENT);
+    if (block == NULL)
+        return PyErr_NoMemory();
+    for (int axis = 0; axis < part->rank; axis++) {
+        block->shape[axis] = part->shape[axis];
+        block->strides[axis] = part->strides[axis] / part->itemsize;
+    }
+    describe(&block->managed, part->kind, part->rank, memory_in(block), block->shape, block->strides);
+    PyObject *tensor = new_tensor(&block->managed);
+    if (tensor == NULL) {
+        free_block(block);
+        return NULL;
+    }
+    PyObject *view = array_of(tensor, dtype_of_kind(part->kind));
+    if (view != NULL) {
+        SLOT(view, arrays.of_reason) = Py_XNewRef(SLOT(array, arrays.of_reason));
+        if (PyObject_SetAttrString(view, "_exporter", array) < 0)
+            Py_CLEAR(view);
+    }
+    return view;
+}
+
 int
 has_read(Reading *reading, PyObject *result)
 {

@@ -123,6 +123,7 @@ PyObject *attach_windows(PyObject *module, PyObject *args);
 PyObject *new_lazy(Elements *whole);                  /* a lazy array of a shape and kind; the rest is filled in */
 PyObject *new_lazy_laid(Elements *whole, Py_ssize_t size); /* the same, with strides, of so many bytes */
 PyObject *lazy_view(PyObject *array, const Elements *part); /* of a lazy array */
+PyObject *empty_view(PyObject *array, const Elements *part); /* the same, which has no elements, and a tensor */
 int settle(PyObject *array);                          /* make the tensors of a lazy array and all over its memory */
 PyObject *tensor_of(PyObject *array);                 /* borrowed, if it carries nothing; else NULL */
 PyObject *lent_tensor(PyObject *array);               /* to be read: a lazy array stays lazy; NULL with an error */

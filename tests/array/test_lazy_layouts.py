@@ -98,6 +98,29 @@ def test_a_part_without_axes_knows_of_contributions():
     assert y.value.tolist() == [0.0, 5.0, 2.0, 3.0]
 
 
+EMPTY = [(3, slice(0, 0)), (slice(0, 0), 2), slice(4, 9), slice(2, 2), (slice(None), slice(3, 3)), (-1, slice(0, 0, 2))]
+EMPTY += [(slice(0, 0), slice(1, 5, 2)), (1, slice(3, 1)), slice(9, 2, -1)]
+
+
+@pytest.mark.parametrize("key", EMPTY)
+def test_parts_without_elements(key):
+    def run(lib):
+        a = lib.arange(24.0).reshape(4, 6)
+        v = a[key]
+        found = [v.shape, v.dtype.name, v.tolist(), v.base is a.base, v[...].base is a.base, v.flags.writeable]
+        found += [float(v.sum()), (v + 1).shape, bool(v.any()), v.copy().shape, lib.concatenate([v, v]).shape]
+        v[...] = 3
+        v += 1
+        a[1] = 0
+        found += [a.tolist(), a[1, :0] @ a[2, :0], float(lib.dot(a[1, :0], a[2, :0])), (a[:0] @ a.T).shape]
+        with pytest.raises(IndexError):
+            a[9, :0]
+        a.flags.writeable = False
+        return [*found, a[key].flags.writeable, (a[:, :0] @ a[:0]).tolist()]
+
+    assert run(np) == run(numpy)
+
+
 @pytest.mark.parametrize("axes", [(1, 0), (0, 2, 1), (2, 0, 1), (1, 2, 0)])
 def test_results_and_copies_lie_as_in_numpy(axes):
     def run(lib):
