@@ -19,10 +19,13 @@ from npdec._array.scalars import complexfloating
 from npdec._core.absent import absent
 from npdec._core.base import ArrayBase, plain_of
 from npdec._core.door import hand_over
+from npdec._core.installed_numpy import numpy_or_none
 from npdec._core.tracebacks import ended, ends
 from npdec._decomposed.choices import chosen
 from npdec._impl import _util, creation_impl, creation_ranges_impl, dtypes_impl, joining_impl
 from npdec._impl._devices import as_device
+from npdec._native import calls
+from npdec._torch.tracing import tracing
 from npdec.exceptions import AbsentError
 
 __all__ = ["c_", "index_exp", "mgrid", "ogrid", "r_", "s_"]
@@ -76,9 +79,21 @@ class AxisConcatenator:
 
     def __getitem__(self, key: Any) -> Any:
         try:
+            if type(key) is tuple and (made := self._of_few(key)) is not None:
+                return made
             return self._here_or_there(key, sys._getframe(1))
         except Exception as error:
             raise ended(error)  # noqa: B904
+
+    def _of_few(self, key: tuple[Any, ...]) -> Any:
+        """What NumPy joins of few elements, which is exact; None for others."""
+        name = _JOINED.get((self.axis, self.matrix, self.ndmin, self.trans1d))
+        numpy = numpy_or_none()
+        if name is None or calls is None or numpy is None or tracing():
+            return None
+        if not any(type(item) is wrap.ARRAY for item in key) or not all(map(_is_plain, key)):
+            return None
+        return calls.few_by_numpy(getattr(numpy, name).__getitem__, key)
 
     def _here_or_there(self, key: Any, caller: FrameType) -> Any:
         try:
@@ -212,6 +227,15 @@ class IndexExpression:
 
 
 # -- grids -------------------------------------------------------------------------------------------------------------
+
+
+_JOINED = {(0, False, 1, -1): "r_", (-1, False, 2, 0): "c_"}
+
+
+def _is_plain(item: Any) -> bool:
+    if type(item) is slice:
+        return all(x is None or type(x) is int for x in (item.start, item.stop, item.step))
+    return type(item) is wrap.ARRAY or type(item) in _NUMBERS or isinstance(item, generic)
 
 
 class nd_grid:

@@ -29,7 +29,7 @@ _EXACT = {"repeat": 3, "tile": 2, "lexsort": 2, "digitize": 3, "packbits": 3, "u
 _EXACT |= {"unravel_index": 2, "ravel_multi_index": 2, "delete": 3, "insert": 4, "append": 3}
 _EXACT |= {"diagflat": 2, "argwhere": 1, "flatnonzero": 1, "compress": 3, "extract": 2, "take": 3}
 _EXACT |= {"isin": 2, "pad": 3, "interp": 3, "triu_indices": 3, "tril_indices": 3}
-_EXACT |= {"triu_indices_from": 2, "tril_indices_from": 2}
+_EXACT |= {"triu_indices_from": 2, "tril_indices_from": 2, "indices": 1, "block": 1}
 # The same, of integers and booleans alone.
 _EXACT_OF_INTEGERS = {"unique": 5, "bincount": 3, "intersect1d": 2, "union1d": 2, "setdiff1d": 2}
 _SORTED = frozenset({"sort", "argsort"})

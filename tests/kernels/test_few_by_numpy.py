@@ -131,3 +131,38 @@ def test_slices_are_reduced_as_by_numpy(name):
 
     for dtype in ("float64", "float32", "int64", "uint8"):
         assert told(np, dtype) == told(numpy, dtype)
+
+
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "int64", "float32", "float64", "complex128"])
+def test_what_is_joined_by_keys_and_in_blocks_is_numpys(dtype):
+    def told(lib):
+        x, t = lib.arange(4).astype(dtype), lib.arange(6).reshape(2, 3).astype(dtype)
+        found = [lib.r_[0, x], lib.r_[x, 1.5, True], lib.r_[x[0], 2:5, x], lib.r_[0:1:3j, x], lib.r_[x, 1:2:0.25]]
+        found += [
+            lib.c_[x, x],
+            lib.c_[t, t],
+            lib.r_[t, t],
+            lib.r_["0,2", x, x],
+            lib.c_[x, lib.zeros(4)],
+            lib.r_[x, [7, 8]],
+        ]
+        found += [
+            lib.r_[x, [7, 8]],
+            lib.block([[t, t], [t, t]]),
+            lib.block([t, t]),
+            lib.block([x, 1]),
+            lib.indices((2, 3)),
+        ]
+        return [bits(y) for y in [*found, lib.indices((2,), dtype="float32"), *lib.indices((2, 2), sparse=True)]]
+
+    assert told(np) == told(numpy)
+    for bad in (lambda lib: lib.r_[lib.ones(2), lib.ones((2, 2))], lambda lib: lib.block([[lib.ones(2)], lib.ones(2)])):
+        for lib in (np, numpy):
+            with pytest.raises(ValueError):
+                bad(lib)
+
+
+def test_what_is_joined_carries_contributions():
+    x = np.decompose(np.arange(3.0))
+    for joined in (np.r_[0.0, x], np.block([[x[None]], [x[None]]]), np.c_[x, np.ones(3)]):
+        assert np.allclose(joined.residual + joined.components.sum(0), joined.value)
