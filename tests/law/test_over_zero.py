@@ -45,7 +45,7 @@ def test_quotients_over_zero_are_the_laws(dtype, monkeypatch):
         answered += made is not NotImplemented
         return made
 
-    for _ in range(fewer(1000, 40)):
+    for _ in range(fewer(1000, 10)):
         count = source.choice([1, 2, 3])
         x, y = drawn(source, count, dtype), drawn(source, count, dtype)
         if source.random() < 0.3:
