@@ -21,10 +21,12 @@ _ROUNDINGS = 16  # of the larger end of a path, by which one through zero may mi
 
 
 def directions(call: Call) -> DecomposedTensor | None:
-    """The directions of complex numbers, by their real and imaginary parts; None of other functions, and where a path
-    is not finite."""
+    """The directions of complex numbers, by their real and imaginary parts; None of other functions, where a path is
+    not finite, and where there are no elements."""
     (x,) = call.tensors
     if not (call.traits & Trait.DIRECTION and x.value.is_complex() and call.decomposed[0].place is None):
+        return None
+    if not x.value.numel():
         return None
     with no_graph(x.reverse):
         value, residual = call(x.value), call(x.residual)
@@ -36,7 +38,7 @@ def directions(call: Call) -> DecomposedTensor | None:
         end, start = end / unit, start / unit
         near = _ROUNDINGS * torch.finfo(x.value.dtype).eps
     given = torch.view_as_real(x.components.resolve_conj())
-    parts = given.reshape(len(given), -1, 2).double() / unit
+    parts = given.reshape(len(given), len(unit), 2).double() / unit
     made = _turned(end, start, change, parts, near, x.reverse)
     components = torch.view_as_complex(made.reshape(given.shape).to(given.dtype))
     if not x.reverse:
@@ -62,7 +64,7 @@ def _turned(
         jumps = torch.where(before, ends[0], torch.where(after, ends[1], across)) <= near
         r, ahead = torch.where(jumps, 1, r), torch.where(jumps, 0, d)
         numbers = None
-        if len(r) and not (tracing() or mapped()):
+        if not (tracing() or mapped()):
             numbers = of_sums(_dot(r, r), _dot(r, ahead), _dot(ahead, ahead))
         share = torch.where(jumps & (length > 0), change / torch.where(length > 0, length, 1) ** 2, 0)
         if numbers is None:

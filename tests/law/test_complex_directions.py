@@ -8,6 +8,7 @@ import pytest
 import torch
 
 import npdec as np
+from npdec._decomposed.tensor import DecomposedTensor
 from tiers import fewer
 
 NODES, WEIGHTS = numpy.polynomial.legendre.leggauss(120)
@@ -67,6 +68,19 @@ def test_contributions_are_complete(name, dtype):
         made = FUNCTIONS[name](x)
         size = made.value.abs() + made.residual.abs() + made.components.abs().sum(0)
         assert bool(((made.value - made.residual - made.components.sum(0)).abs() <= 1e3 * eps * size).all())
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_of_no_elements(name):
+    """Arrays without elements, and without components."""
+    empty = [] if name.startswith(("var", "std")) else [((0, 3), 2), ((0, 3), 0)]  # of which torch warns
+    for shape, count in [((2, 3), 0), *empty]:
+        x = torch.ones(shape, dtype=torch.complex128)
+        given = DecomposedTensor(
+            x, x if count == 0 else x * 0, x.expand(count, *shape) / max(count, 1), tuple(range(count))
+        )
+        assert FUNCTIONS[name](given).components.shape == (count, *FUNCTIONS[name](x).shape)
 
 
 @pytest.mark.quick
