@@ -195,11 +195,7 @@ class flatiter(ArrayBase):
             return False
         try:
             self._array.reshape(-1)[key] = value
-        except (
-            IndexError,
-            TypeError,
-            ValueError,
-        ):  # it is repeated, or NumPy says what is wrong with it in other words
+        except (IndexError, TypeError, ValueError):  # values are repeated, or NumPy has other words for what is wrong
             return False
         self._at = at % self._array.size if self._array.size else 0
         return True
