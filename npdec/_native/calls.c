@@ -58,14 +58,6 @@ computed(const Call *call, PyObject *a, PyObject *b)
     return found;
 }
 
-/* Whether an array without axes is one of the program's: then results are scalars. */
-static int
-is_view(PyObject *array)
-{
-    const Elements *elements = (const Elements *)SLOT(array, arrays.of_elements);
-    return SLOT(array, arrays.of_family) != Py_None || (elements != NULL && !elements->is_whole);
-}
-
 /* The array of a result, which is stolen, of an array in a dtype. */
 static PyObject *
 wrapped(const Call *call, PyObject *of, PyObject *dtype, PyObject *result)
@@ -77,7 +69,7 @@ wrapped(const Call *call, PyObject *of, PyObject *dtype, PyObject *result)
         return NULL; /* it is for Python */
     }
     int is_tensor = Py_IS_TYPE(result, arrays.tensor);
-    if (!is_tensor || ((call->reduces || is_view(of)) && rank_of(result) <= 0)) {
+    if (!is_tensor || ((call->reduces || gives_scalars(of)) && rank_of(result) <= 0)) {
         PyObject *found = PyErr_Occurred() ? NULL : is_tensor ? scalar_from(NULL, result) : Py_NewRef(Py_None);
         if (found == Py_None)
             Py_SETREF(found, PyObject_CallOneArg(call->wrap, result));

@@ -133,13 +133,11 @@ of_two(const Loops *loops, Operand *a, Operand *b)
 
 /* Whether an operand is a number, or an array without axes of which results are scalars. */
 static int
-gives_scalars(const Operand *operand, PyObject *given)
+is_as_scalar(const Operand *operand, PyObject *given)
 {
     if (!Py_IS_TYPE(given, arrays.type))
         return operand->given != NULL || operand->at->rank == 0;
-    const Elements *elements = (const Elements *)SLOT(given, arrays.of_elements);
-    return operand->at->rank == 0
-        && (SLOT(given, arrays.of_family) != Py_None || (elements != NULL && !elements->is_whole));
+    return operand->at->rank == 0 && gives_scalars(given);
 }
 
 /* What a ufunc makes of two numbers: a scalar. */
@@ -164,7 +162,7 @@ few_of_two(const Loops *loops, PyObject *x, PyObject *y, int is_turned)
     operands[0].copy = operands[1].copy = NULL;
     if (is_watching() || !taken(x, &operands[is_turned]) || !taken(y, &operands[!is_turned]) || is_seen_by_torch())
         return left_to_python();
-    int are_numbers = gives_scalars(&operands[is_turned], x) && gives_scalars(&operands[!is_turned], y);
+    int are_numbers = is_as_scalar(&operands[is_turned], x) && is_as_scalar(&operands[!is_turned], y);
     PyObject *found = (are_numbers ? scalar_of_two : of_two)(loops, &operands[0], &operands[1]);
     forget(operands, 2);
     return found;

@@ -177,6 +177,13 @@ hold(PyObject *array)
     return is_held;
 }
 
+int
+gives_scalars(PyObject *array)
+{
+    const Elements *elements = (const Elements *)SLOT(array, arrays.of_elements);
+    return SLOT(array, arrays.of_family) != Py_None || (elements != NULL && !elements->is_whole);
+}
+
 void
 written(PyObject *array)
 {

@@ -244,6 +244,17 @@ is_ordinary(const struct memory *memory)
 }
 
 PyObject *
+copy_for_torch(PyObject *array)
+{
+    PyObject *copy = copied_as(array, -1, AS_THEY_LIE);
+    if (copy == NULL) /* there are too many elements: its own tensor stands for the view */
+        return PyErr_Occurred() ? NULL : Py_XNewRef(tensor_of(array));
+    PyObject *tensor = Py_XNewRef(tensor_of(copy));
+    Py_DECREF(copy);
+    return tensor;
+}
+
+PyObject *
 read_tensor(PyObject *array, Reading *reading, int is_seen)
 {
     Elements *elements = (Elements *)SLOT(array, arrays.of_elements), forward;
@@ -251,14 +262,8 @@ read_tensor(PyObject *array, Reading *reading, int is_seen)
     reading->memory = NULL;
     if (elements == NULL || is_seen)
         return Py_XNewRef(tensor_of(array));
-    if (!elements->is_whole && forwards(elements, &forward)) { /* torch has no strides that run backwards */
-        PyObject *copy = copied_as(array, -1, AS_THEY_LIE);
-        if (copy == NULL)
-            return PyErr_Occurred() ? NULL : Py_XNewRef(tensor_of(array));
-        tensor = read_tensor(copy, reading, 0);
-        Py_DECREF(copy);
-        return tensor;
-    }
+    if (!elements->is_whole && forwards(elements, &forward))
+        return copy_for_torch(array);
     struct memory *memory = elements->of;
     if (elements->is_whole) {
         if (memory->tensor == NULL && (!is_ordinary(memory) || make_tensor(memory, elements->kind) < 0))

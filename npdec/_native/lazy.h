@@ -39,6 +39,7 @@ Elements *elements_over(struct memory *memory, PyObject *array, const Elements *
 void let_go(struct memory *memory);
 void leave(Elements *elements);                       /* the memory that they are over */
 int forwards(const Elements *part, Elements *found);  /* parts.c: how its axes run */
+PyObject *copy_for_torch(PyObject *array);            /* of one whose axes run backwards: torch has no such strides */
 int make_tensor(struct memory *memory, int kind);     /* over a memory, of which that is from then on */
 int is_ordinary(const struct memory *memory);         /* no mode, transform or `no_grad` sees a tensor that is made now */
 

@@ -143,6 +143,7 @@ int hold(PyObject *array);                            /* make an array lazy that
 int look_at_tensor(PyObject *tensor, PyObject *dtype, int is_any, Elements *found);
 int may_hold(PyObject *array);                        /* whether it may be; 0 where somebody else has its tensor */
 const int64 *shape_in_torch(PyObject *tensor, int *rank); /* NULL, maybe with an error, where torch does not say */
+int gives_scalars(PyObject *array);                   /* whether what is made of it without axes is a scalar: of a view */
 void written(PyObject *array);                        /* says that a lazy array was */
 void free_elements(Elements *elements);
 PyObject *settled(PyObject *module, PyObject *array);

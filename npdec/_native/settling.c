@@ -184,26 +184,17 @@ lent_tensor(PyObject *array)
 {
     Elements *elements = (Elements *)SLOT(array, arrays.of_elements), forward;
     struct memory *memory = elements->of;
-    PyObject *found = NULL;
     int is_made = elements->is_whole ? memory->tensor != NULL : elements->seen != NULL;
     if (is_seen_by_torch()
         || (!is_made && (!is_ordinary(memory) || (memory->tensor == NULL && make_tensor(memory, elements->kind) < 0))))
         return PyErr_Occurred() || settle(array) < 0 ? NULL : Py_XNewRef(SLOT(array, arrays.of_tensor));
-    memory->is_lent = 1;
+    int turned = elements->is_whole ? 0 : forwards(elements, &forward);
+    memory->is_lent |= !turned;
     if (elements->is_whole)
         return Py_NewRef(memory->tensor);
     Py_INCREF(array);
     Py_INCREF(elements);
-    if (!forwards(elements, &forward))
-        found = view_by(memory, elements, &forward);
-    else { /* torch has no strides that run backwards */
-        PyObject *copy = copied_as(array, -1, 0);
-        if (copy == NULL && !PyErr_Occurred())
-            found = settle(array) < 0 ? NULL : Py_XNewRef(SLOT(array, arrays.of_tensor));
-        else if (copy != NULL)
-            found = Py_XNewRef(tensor_of(copy));
-        Py_XDECREF(copy);
-    }
+    PyObject *found = turned ? copy_for_torch(array) : view_by(memory, elements, &forward);
     Py_DECREF(elements);
     Py_DECREF(array);
     return found;
