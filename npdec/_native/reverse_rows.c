@@ -69,6 +69,23 @@ by_gradient(const Along *its, PyObject *gradient, PyObject *row)
     return made_in_reverse(value, residual, low, carrier, &its->x);
 }
 
+/* The gradient of each row, by the row that the residual is; NULL, maybe with an error, where it is Python's. */
+typedef PyObject *Gradient(const Form *form, const Reversed *x, PyObject *row);
+
+/* The answer to a call whose axis has this place, by the gradient. */
+static PyObject *
+along(const Form *form, PyObject *func, PyObject *const *args, Py_ssize_t count, int place, Gradient *gradient)
+{
+    Along its;
+    if (!along_last(func, args, count, place, &its))
+        return left_to_python();
+    PyObject *row = row_of(&its.x, its.x.value_at.rank - 1);
+    PyObject *made = row == NULL ? NULL : by_gradient(&its, gradient(form, &its.x, row), row);
+    Py_XDECREF(row);
+    let_reversed_go(&its.x);
+    return made == NULL ? left_to_python() : made;
+}
+
 /* The gradient that a function puts into a tensor like the value, of these arguments; NULL where it does not. */
 static PyObject *
 filled_by(PyObject *(*function)(PyObject *, PyObject *const *, Py_ssize_t), PyObject **args, Py_ssize_t count, int place,
@@ -84,68 +101,69 @@ filled_by(PyObject *(*function)(PyObject *, PyObject *const *, Py_ssize_t), PyOb
     return made;
 }
 
+static PyObject *
+of_leaders(const Form *form, const Reversed *x, PyObject *row)
+{
+    PyObject *made = NULL, *one = PyLong_FromLong(1);
+    PyObject *length = PyLong_FromLongLong(x->value_at.shape[x->value_at.rank - 1]);
+    if (length != NULL && one != NULL) {
+        PyObject *ends[6] = {x->value, row, PyTuple_GET_ITEM(form->rest, 0), NULL, length, one};
+        made = filled_by(leading_shares, ends, 6, 3, x->value);
+    }
+    Py_XDECREF(one);
+    Py_XDECREF(length);
+    return made;
+}
+
+static PyObject *
+of_lengths(const Form *form, const Reversed *x, PyObject *row)
+{
+    PyObject *made = NULL, *factor = PyFloat_FromDouble(1);
+    if (factor != NULL) {
+        PyObject *ends[5] = {x->value, row, Py_False, factor, NULL};
+        made = filled_by(mean_directions, ends, 5, 4, x->value);
+    }
+    Py_XDECREF(factor);
+    return made;
+}
+
+/* By the range up to which steps have enough nodes, and these, as Python knows them for so many bits. */
+static PyObject *
+of_sums(const Form *form, const Reversed *x, PyObject *row)
+{
+    PyObject *range[2] = {x->value, row}, *made = NULL, *plan = NULL, *longest = soft_length(NULL, range, 2);
+    if (longest != NULL && longest != Py_None)
+        plan = PyObject_CallFunction(PyTuple_GET_ITEM(form->rest, 0), "i", x->value_at.bits);
+    if (plan != NULL && PyFloat_AS_DOUBLE(longest) <= PyFloat_AsDouble(PyTuple_GET_ITEM(plan, 0))) {
+        PyObject *ends[5] = {x->value, row, Py_None, PyTuple_GET_ITEM(plan, 1), NULL};
+        made = filled_by(soft_back, ends, 5, 4, x->value);
+    }
+    Py_XDECREF(plan);
+    Py_XDECREF(longest);
+    return made;
+}
+
 /* amax and amin, by the sign. */
 PyObject *
 led(const Form *form, PyObject *func, PyObject *const *args, Py_ssize_t count)
 {
-    Along its;
-    if (!along_last(func, args, count, 1, &its))
-        return left_to_python();
-    PyObject *row = row_of(&its.x, its.x.value_at.rank - 1), *made = NULL;
-    PyObject *length = PyLong_FromLongLong(its.x.value_at.shape[its.x.value_at.rank - 1]), *one = PyLong_FromLong(1);
-    if (row != NULL && length != NULL && one != NULL) {
-        PyObject *ends[6] = {its.x.value, row, PyTuple_GET_ITEM(form->rest, 0), NULL, length, one};
-        made = by_gradient(&its, filled_by(leading_shares, ends, 6, 3, its.x.value), row);
-    }
-    Py_XDECREF(one);
-    Py_XDECREF(length);
-    Py_XDECREF(row);
-    let_reversed_go(&its.x);
-    return made == NULL ? left_to_python() : made;
+    return along(form, func, args, count, 1, of_leaders);
 }
 
 /* vector_norm of the order 2. */
 PyObject *
 measured(const Form *form, PyObject *func, PyObject *const *args, Py_ssize_t count)
 {
-    Along its;
     if (count == 5 && args[4] == Py_None) /* no dtype */
         count--;
-    if (count < 3 || !(PyLong_CheckExact(args[1]) || PyFloat_CheckExact(args[1])) || PyFloat_AsDouble(args[1]) != 2
-        || !along_last(func, args, count, 2, &its))
+    if (count < 3 || !(PyLong_CheckExact(args[1]) || PyFloat_CheckExact(args[1])) || PyFloat_AsDouble(args[1]) != 2)
         return left_to_python();
-    PyObject *row = row_of(&its.x, its.x.value_at.rank - 1), *made = NULL, *factor = PyFloat_FromDouble(1);
-    if (row != NULL && factor != NULL) {
-        PyObject *ends[5] = {its.x.value, row, Py_False, factor, NULL};
-        made = by_gradient(&its, filled_by(mean_directions, ends, 5, 4, its.x.value), row);
-    }
-    Py_XDECREF(factor);
-    Py_XDECREF(row);
-    let_reversed_go(&its.x);
-    return made == NULL ? left_to_python() : made;
+    return along(form, func, args, count, 2, of_lengths);
 }
 
-/* logsumexp: by the range up to which steps have enough nodes, and these, as Python knows them for so many bits. */
+/* logsumexp. */
 PyObject *
 log_summed(const Form *form, PyObject *func, PyObject *const *args, Py_ssize_t count)
 {
-    Along its;
-    if (!along_last(func, args, count, 1, &its))
-        return left_to_python();
-    PyObject *row = row_of(&its.x, its.x.value_at.rank - 1), *made = NULL, *longest = NULL, *plan = NULL;
-    if (row != NULL) {
-        PyObject *ends[2] = {its.x.value, row};
-        longest = soft_length(NULL, ends, 2);
-    }
-    if (longest != NULL && longest != Py_None)
-        plan = PyObject_CallFunction(PyTuple_GET_ITEM(form->rest, 0), "i", its.x.value_at.bits);
-    if (plan != NULL && PyFloat_AS_DOUBLE(longest) <= PyFloat_AsDouble(PyTuple_GET_ITEM(plan, 0))) {
-        PyObject *ends[5] = {its.x.value, row, Py_None, PyTuple_GET_ITEM(plan, 1), NULL};
-        made = by_gradient(&its, filled_by(soft_back, ends, 5, 4, its.x.value), row);
-    }
-    Py_XDECREF(plan);
-    Py_XDECREF(longest);
-    Py_XDECREF(row);
-    let_reversed_go(&its.x);
-    return made == NULL ? left_to_python() : made;
+    return along(form, func, args, count, 1, of_sums);
 }

@@ -216,8 +216,6 @@ secants(PyObject *module, PyObject *const *args, Py_ssize_t count)
     return secants_said(&found);
 }
 
-#define FEW_MARKS 64 /* numbers that are looked at together: mostly none of them is marked */
-
 #define MARKS(number, bits)                                                                                            \
     BY_PROCESSOR static int has_marks_##bits(const number *restrict x, Py_ssize_t count)                               \
     {                                                                                                                  \
@@ -233,8 +231,8 @@ Py_ssize_t
 without_marks(const Array *x, Py_ssize_t first, Py_ssize_t size)
 {
     Py_ssize_t done = first;
-    for (; done < size; done += FEW_MARKS) {
-        Py_ssize_t count = size - done < FEW_MARKS ? size - done : FEW_MARKS;
+    for (; done < size; done += TOGETHER) {
+        Py_ssize_t count = size - done < TOGETHER ? size - done : TOGETHER;
         if (x->bits == 32 ? has_marks_32((float *)x->elements + done, count)
                           : has_marks_64((double *)x->elements + done, count))
             break;
@@ -246,10 +244,10 @@ without_marks(const Array *x, Py_ssize_t first, Py_ssize_t size)
 static int
 put_places(const Array *x, int64_t *places, Py_ssize_t room)
 {
-    int64_t here[FEW_MARKS];
+    int64_t here[TOGETHER];
     Py_ssize_t size = size_of(x), found = 0;
-    for (Py_ssize_t i = without_marks(x, 0, size); i < size; i = without_marks(x, i + FEW_MARKS, size)) {
-        Py_ssize_t some = 0, end = size - i < FEW_MARKS ? size : i + FEW_MARKS;
+    for (Py_ssize_t i = without_marks(x, 0, size); i < size; i = without_marks(x, i + TOGETHER, size)) {
+        Py_ssize_t some = 0, end = size - i < TOGETHER ? size : i + TOGETHER;
         for (Py_ssize_t j = i; j < end; j++) { /* without a branch, which could not be foretold */
             double number = x->bits == 32 ? ((float *)x->elements)[j] : ((double *)x->elements)[j];
             here[some] = j;

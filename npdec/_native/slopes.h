@@ -28,8 +28,9 @@ int between(double found, const double *ends, double eps, double *slope);
 typedef PyObject *Caller(PyObject *tensor, const void *of);
 int secants_between(PyObject *x, PyObject *r, PyObject *to, PyObject *empty, double kept, Caller *f,
                 const void *of, Secants *found);
-/* The first of these places, or one of those that are looked at together, where something is marked as NaN; their end where
+/* The first of these places, or one of those TOGETHER that are looked at at once, where something is marked as NaN; their end where
  * nothing is. */
+#define TOGETHER 64
 Py_ssize_t without_marks(const Array *x, Py_ssize_t first, Py_ssize_t size);
 /* The numbers x of the marked places where x is r, one after the other, as a tensor that x makes by the method `empty`; and
  * these places, for which there is room. NULL, maybe with an error, where there are none, or they do not lie so. Then put

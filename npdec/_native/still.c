@@ -4,8 +4,6 @@
 #include "tensors.h"
 #include <math.h>
 
-#define TOGETHER 64 /* numbers, as slopes.c has it */
-
 /* The marked places where numbers do not move, of which there may be so many; how many there are, or 0. */
 #define STILL(number, bits)                                                                                            \
     static Py_ssize_t still_##bits(const Array *x, const Array *r, Py_ssize_t row, const Array *to, Py_ssize_t size,   \
