@@ -68,6 +68,18 @@ class _Options(NamedTuple):
         return numpy_for("r_").matrix(*args, **kwargs)
 
 
+_NUMPY = None if calls is None else numpy_or_none()
+# What NumPy joins with, by the options that stand in the object.
+_JOINED = {} if _NUMPY is None else {(0, False, 1, -1): _NUMPY.r_.__getitem__, (-1, False, 2, 0): _NUMPY.c_.__getitem__}
+
+
+def _is_plain(item: Any) -> bool:
+    """Whether it is an array, a number, or a slice of whole numbers."""
+    if type(item) is slice:
+        return all(x is None or type(x) is int for x in (item.start, item.stop, item.step))
+    return type(item) is wrap.ARRAY or type(item) in _NUMBERS or isinstance(item, generic)
+
+
 class AxisConcatenator:
     """Joins what is indexed with: arrays, numbers, and slices that stand for ranges."""
 
@@ -87,13 +99,12 @@ class AxisConcatenator:
 
     def _of_few(self, key: tuple[Any, ...]) -> Any:
         """What NumPy joins of few elements, which is exact; None for others."""
-        name = _JOINED.get((self.axis, self.matrix, self.ndmin, self.trans1d))
-        numpy = numpy_or_none()
-        if name is None or calls is None or numpy is None or tracing():
+        join = _JOINED.get((self.axis, self.matrix, self.ndmin, self.trans1d))
+        if join is None or tracing():
             return None
         if not any(type(item) is wrap.ARRAY for item in key) or not all(map(_is_plain, key)):
             return None
-        return calls.few_by_numpy(getattr(numpy, name).__getitem__, key)
+        return calls.few_by_numpy(join, key)
 
     def _here_or_there(self, key: Any, caller: FrameType) -> Any:
         try:
@@ -227,15 +238,6 @@ class IndexExpression:
 
 
 # -- grids -------------------------------------------------------------------------------------------------------------
-
-
-_JOINED = {(0, False, 1, -1): "r_", (-1, False, 2, 0): "c_"}
-
-
-def _is_plain(item: Any) -> bool:
-    if type(item) is slice:
-        return all(x is None or type(x) is int for x in (item.start, item.stop, item.step))
-    return type(item) is wrap.ARRAY or type(item) in _NUMBERS or isinstance(item, generic)
 
 
 class nd_grid:

@@ -81,7 +81,6 @@ def statements(
         "_wrap_total": wrap.wrap_total,
         "_index_of": lambda number: wrap.on_host(SCALARS[torch.int64], number),
         "_Decomposed": DecomposedTensor,
-        "_tracing": tracing,
         "_view": None if calls is None else calls.view,
     }
     if dtypes is not None:
@@ -185,7 +184,7 @@ def _in_native(name: str, parameters: tuple[Parameter, ...], namespace: dict[str
         few, words = calls.few_reduced, [repr(name), *words]
     else:
         few, words = calls.few_running, [repr(_RUNNING[name]), *words]
-    namespace |= {"_few": few, "_tracing": tracing}
+    namespace["_few"] = few
     tests = [*(f"{p.name} is {default_of(p)}" for p in others), "not _tracing()"]
     if name in _OF_INTEGERS:  # which is seen sooner here
         namespace["_few_dtypes"] = _OF_INTEGERS[name]
@@ -203,7 +202,7 @@ def _in_native(name: str, parameters: tuple[Parameter, ...], namespace: dict[str
 
 def _by_operator(namespace: dict[str, Any]) -> list[str]:
     """Products of vectors and tables, of arrays that may be lazy, are the operator's."""
-    namespace |= {"_tracing": tracing, "_operator_dtypes": fp_state.guarded(DIRECT), "_by_operator": operator.matmul}
+    namespace |= {"_operator_dtypes": fp_state.guarded(DIRECT), "_by_operator": operator.matmul}
     tests = [
         "type(a) is type(b) is _Array",
         "a._d is b._d and a._d in _operator_dtypes",
@@ -214,7 +213,7 @@ def _by_operator(namespace: dict[str, Any]) -> list[str]:
 
 
 def _of_sequences(name: str, namespace: dict[str, Any]) -> list[str]:
-    namespace |= {"_of_sequences": calls.few_correlate, "_tracing": tracing}
+    namespace["_of_sequences"] = calls.few_correlate
     lines = [f"_c = _of_sequences(a, v, mode, {_TURNED[name]})", "if _c is not None: return _c"]
     return ["if type(a) is _Array and not _tracing():", *indented(lines)]
 

@@ -19,7 +19,6 @@ from npdec._core.signatures import Parameter
 from npdec._core.tags import NoValue
 from npdec._impl._promotion import RANGES
 from npdec._native import calls
-from npdec._torch.tracing import tracing
 
 __all__ = ["default_of", "indented", "statements"]
 
@@ -37,31 +36,29 @@ _MODES = "('constant', 'edge', 'reflect', 'symmetric', 'wrap')"  # of `pad`: the
 
 _WHOLE = frozenset(RANGES)
 _REAL = _WHOLE | {torch.float64}
-
-
 # Those that NumPy computes by the same steps, of arrays in some dtypes with some elements at most.
 _STEPWISE = {"percentile": (3, _REAL), "quantile": (3, _REAL), "histogram": (3, _REAL)}
 _STEPWISE |= {"vander": (3, frozenset({torch.float64}))}
 # Products of two arrays of integers.
 _PRODUCTS = {"convolve": 3, "correlate": 3, "dot": 2, "inner": 2, "vdot": 2, "matmul": 2, "tensordot": 3, "kron": 2}
 _MOST = 1024
+_COUNTS = _EXACT | _EXACT_OF_INTEGERS | _PRODUCTS | dict.fromkeys(_SORTED, 2)
+_COUNTS |= {name: count for name, (count, _) in _STEPWISE.items()}
 
 
 def statements(name: str, parameters: tuple[Parameter, ...], namespace: dict[str, Any]) -> list[str] | None:
     """The statements that return what NumPy computes; None for other functions."""
-    counts = _EXACT | _EXACT_OF_INTEGERS | _PRODUCTS | dict.fromkeys(_SORTED, 2)
-    counts |= {known: count for known, (count, _) in _STEPWISE.items()}
-    if name not in counts:
+    if name not in _COUNTS:
         return None
     numpy = numpy_or_none()
     if numpy is None:
         return []
-    given, others = parameters[: counts[name]], parameters[counts[name] :]
+    given, others = parameters[: _COUNTS[name]], parameters[_COUNTS[name] :]
     if name in _SORTED:
         others = tuple(p for p in others if p.name != "kind")
     tests = [f"not {p.name}" if p.kind is _Kind.VAR_KEYWORD else f"{p.name} is {default_of(p)}" for p in others]
     tests.append("not _tracing()")
-    namespace |= {"_few_by_numpy": calls.few_by_numpy, "_tracing": tracing}
+    namespace["_few_by_numpy"] = calls.few_by_numpy
     namespace |= {f"_default_{p.name}": p.default for p in others}
     words, first = ["_by_numpy", *(p.name for p in given)], given[0].name
     namespace["_by_numpy"] = getattr(numpy, name)
