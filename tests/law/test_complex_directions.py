@@ -33,7 +33,7 @@ def drawn(seed: int, shift: float = 0.0, dtype: torch.dtype = torch.complex128):
     return mixed._t.to(dtype)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_contributions_are_path_integrals(name):
     """The mean derivative along the path, by nodes."""

@@ -201,7 +201,7 @@ def program(seed):
     return scope["program"], drawn.given
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore")
 def test_drawn_loops(monkeypatch):
     monkeypatch.setattr(loops, "MOST_OPERATIONS", 400)
