@@ -87,12 +87,12 @@ class ArrayMethods(DecompositionMixin, BufferMethods, ProtocolMixin):
     @property
     def strides(self) -> tuple[int, ...]:
         """The stride along each axis, in bytes."""
-        return tuple(stride * self._d.itemsize for stride in self._t.stride())
+        return tuple([stride * self._d.itemsize for stride in wrap.lent(self).stride()])
 
     @property
     def device(self) -> Any:
         """The torch device that holds the elements."""
-        return self._t.device
+        return wrap.lent(self).device
 
     def to_device(self, device: Any, /, *, stream: Any = None) -> Any:
         """The array on another device (itself if it is there already). `stream` is not supported: ValueError."""
@@ -310,10 +310,11 @@ class ArrayMethods(DecompositionMixin, BufferMethods, ProtocolMixin):
             tensor = self._t
             if type(tensor) is torch.Tensor and type(self) is wrap.ARRAY:
                 try:
-                    pair = len(axes) == 2 and type(axes[0]) is int is type(axes[1])
-                    if pair and axes == (1, 0) and tensor.dim() == 2:
+                    given = axes[0] if len(axes) == 1 and type(axes[0]) is tuple else axes
+                    pair = len(given) == 2 and type(given[0]) is int is type(given[1])
+                    if pair and given == (1, 0) and tensor.dim() == 2:
                         return self.T
-                    found = tensor.permute(axes)
+                    found = tensor.permute(given)
                 except (TypeError, RuntimeError, IndexError):  # NumPy's words are found below
                     pass
                 else:

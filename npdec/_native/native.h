@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 /* Counts the changes of what `attach_...` take, as `npdec/_native/__init__.py` does. */
-#define INTERFACE 24
+#define INTERFACE 25
 
 /* The dtypes that a Python number holds. */
 enum kind { BOOL, INT8, INT16, INT32, INT64, UINT8, UINT16, UINT32, UINT64, FLOAT16, FLOAT32, FLOAT64, COMPLEX64,
@@ -322,6 +322,8 @@ PyObject *few_item(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *few_element_at(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *few_correlate(PyObject *module, PyObject *const *args, Py_ssize_t count); /* sequences.c */
 PyObject *few_view_at(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *few_strides(PyObject *module, PyObject *array);
+PyObject *few_along(PyObject *module, PyObject *const *args, Py_ssize_t count);
 int attach_properties(PyObject *functions);              /* -1, with an error, or 0 */
 
 /* elements.c */
