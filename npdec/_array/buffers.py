@@ -171,7 +171,7 @@ class BufferMethods(ArrayBase):
         b'\\x01\\x03\\x02\\x04'
         """
         refuse_recording("Python asks for the bytes of an array, which depend on the arguments")
-        tensor = self._t
+        tensor = wrap.lent(self)
         if order == "C" and wrap.is_on_host(tensor) and tensor.is_contiguous() and not tensor.is_conj():
             return ctypes.string_at(tensor.data_ptr(), tensor.nbytes) if tensor.numel() else b""
         letter = "C" if order is None else order.upper() if isinstance(order, str) else order

@@ -135,9 +135,10 @@ class ArrayMethods(DecompositionMixin, BufferMethods, ProtocolMixin):
     @property
     def mT(self) -> Any:
         """The matrix transpose: a view with the last two axes exchanged. Raises ValueError for fewer than two."""
-        if self._t.dim() < 2:
+        tensor = wrap.viewed(self)
+        if tensor.dim() < 2:
             raise ValueError("matrix transpose with ndim < 2 is undefined")
-        return memory.view(self, self._t.mT)
+        return memory.view(self, tensor.mT)
 
     @property
     def real(self) -> Any:
@@ -267,7 +268,7 @@ class ArrayMethods(DecompositionMixin, BufferMethods, ProtocolMixin):
 
     def tolist(self, /) -> Any:
         """The elements as nested lists of Python numbers (without contributions)."""
-        return self._t.tolist()
+        return wrap.lent(self).tolist()
 
     def __array_wrap__(self, /, array: Any, context: Any = None, return_scalar: bool | None = None) -> Any:
         if isinstance(self, SubclassBase) or isinstance(array, SubclassBase):
@@ -294,7 +295,8 @@ class ArrayMethods(DecompositionMixin, BufferMethods, ProtocolMixin):
             if len(shape) == 1 and shape[0] is None:  # which stands for the shape that it has
                 return memory.view(self, self._t.view(self._t.shape))
             size = as_shape(shape[0] if len(shape) == 1 else shape)
-            return memory.view(self, shape_impl.reshape(self._t, size, order=counted(self, order), copy=copy))
+            tensor = wrap.viewed(self)
+            return memory.view(self, shape_impl.reshape(tensor, size, order=counted(self, order), copy=copy))
         except Exception as error:
             raise ended(error)  # noqa: B904
 

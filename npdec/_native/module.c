@@ -51,6 +51,8 @@ static PyMethodDef methods[] = {
      "`watching`)"},
     {"scalar_from", scalar_from, METH_O, "The scalar of a 0-d tensor that is a number on the host, else None."},
     {"view", (PyCFunction)(void (*)(void))view, METH_FASTCALL, "A view of a plain array over a tensor, or None."},
+    {"lazy_view", (PyCFunction)(void (*)(void))lazy_view_by, METH_FASTCALL,
+     "The view of a lazy array over a view of its tensor, read-only where a reason is given, or None."},
     {"attach_operator", attach_operator, METH_VARARGS,
      "attach_operator(function, stem, reflected, operator of arrays with the operands exchanged, or None)"},
     {"attach_arrays", attach_arrays, METH_VARARGS,

@@ -82,6 +82,7 @@ int names_part(PyObject *tensor, PyObject *key);      /* whether a key names mor
 PyObject *or_none(PyObject *found);                    /* None for NULL without an error */
 PyObject *left_to_python(void);                       /* NULL, with no error but an interrupt: Python meets it again */
 PyObject *view(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *lazy_view_by(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *attach_arrays(PyObject *module, PyObject *args);
 
 /* writes.c */
@@ -127,6 +128,10 @@ PyObject *empty_view(PyObject *array, const Elements *part); /* the same, which 
 int settle(PyObject *array);                          /* make the tensors of a lazy array and all over its memory */
 PyObject *tensor_of(PyObject *array);                 /* borrowed, if it carries nothing; else NULL */
 PyObject *lent_tensor(PyObject *array);               /* to be read: a lazy array stays lazy; NULL with an error */
+PyObject *viewed_tensor(PyObject *array);             /* of which views are made; lazy unless an axis runs backwards */
+/* The view of a lazy array that looks at what a view of that tensor does, read-only where a reason is given. NULL, and
+ * the array settled, where it is none, or another's memory. */
+PyObject *lazily_seen(PyObject *array, PyObject *tensor, PyObject *reason);
 typedef struct {
     struct memory *memory;
     char *lent;

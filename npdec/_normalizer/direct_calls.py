@@ -29,7 +29,7 @@ from npdec._native import calls
 from npdec._normalizer import few_by_numpy
 from npdec._normalizer.conversions import tensor_of
 from npdec._normalizer.few_by_numpy import default_of, indented
-from npdec._normalizer.results import FROZEN, wrap_tuple
+from npdec._normalizer.results import FROZEN, wrap_tuple, wrap_view
 from npdec._torch.functorch import is_transformed
 from npdec._torch.tracing import tracing
 
@@ -55,12 +55,12 @@ def statements(
     spec: Spec,
     parameters: tuple[Parameter, ...],
     returns: str | None,
-    lent: bool,
+    lent: str,
     convert: Callable[[Parameter], list[str]],
     namespace: dict[str, Any],
 ) -> list[str]:
     """The statements that return what the common call gives; none for a kernel that declares no such call. `lent`:
-    whether lazy arrays lend their tensors."""
+    by which attribute lazy arrays lend their tensors."""
     first = _in_native(spec.name, parameters, namespace)
     direct = spec.direct
     if direct is None:
@@ -73,7 +73,7 @@ def statements(
         "_settle": memory.settle,
         "_mirror": memory.mirror,
         "_seen_frozen": memory.seen_frozen,
-        "_seen": memory.seen,
+        "_wrap_view": wrap_view,
         "_is_free": is_free,
         "_FROZEN": FROZEN,
         "_wrap_tuple": wrap_tuple,
@@ -82,6 +82,7 @@ def statements(
         "_index_of": lambda number: wrap.on_host(SCALARS[torch.int64], number),
         "_Decomposed": DecomposedTensor,
         "_view": None if calls is None else calls.view,
+        "_lazy_view": None if calls is None else calls.lazy_view,
     }
     if dtypes is not None:
         namespace["_direct_dtypes"] = dtypes if spec.errors is None else fp_state.guarded(dtypes)
@@ -161,7 +162,7 @@ def statements(
     if returns is None and not direct.total:
         body += ["if isinstance(_r, tuple): return _wrap_tuple(_r)"]
     if returns == "View":
-        body += [f"if type(_r) is list: return [_seen({source}, _v) for _v in _r]"]
+        body += [f"if type(_r) is list: return [_wrap_view({source}, _v) for _v in _r]"]
     return [*first, f"if {' and '.join([*tests, *plain]) or True}:", *indented(body)]
 
 
@@ -297,7 +298,8 @@ def _delivered(
         seen += ["_c._m = _m", "_m.append(_ref(_c))", f"if len(_m) > _m.limit: _settle({source}, _c)"]
         return [*seen, "return _c" if returns == "View" else "if _m.origin is None: return _c"]
     if returns == "Frozen":
-        return [f"return _seen_frozen({source}, _r, _FROZEN)"]
+        lazily = [f"_c = None if _tracing() else _lazy_view({source}, _r, _FROZEN)", "if _c is not None: return _c"]
+        return [*(lazily if calls is not None else []), f"return _seen_frozen({source}, _r, _FROZEN)"]
     if returns == "Mirror":  # of a function of nothing but the array
         return [made[0].replace("_r.dtype", f"{source}._d"), f"_mirror({source}, _c, _common)", "return _c"]
     if returns == "Array":  # of joined arrays: in their one dtype, and with axes
