@@ -185,8 +185,8 @@ class ArrayMethods(DecompositionMixin, BufferMethods, ProtocolMixin):
         array([ 1, -1])
         """
         try:
-            if order == "K" and casting == "unsafe" and copy is True and calls is not None and not tracing():
-                made = calls.few_astype(self, dtype)
+            if order == "K" and casting == "unsafe" and calls is not None and not tracing():
+                made = calls.few_astype(self, dtype, copy)
                 if made is not None:
                     return made
             absent = None

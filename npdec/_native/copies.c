@@ -203,11 +203,14 @@ few_flatten(PyObject *module, PyObject *array)
     return or_none(copy == NULL ? left_to_python() : copy);
 }
 
-/* `a.astype(dtype)`: not to be called where floating-point errors are looked for. */
+/* `a.astype(dtype, copy)`: not to be called where floating-point errors are looked for. */
 PyObject *
 few_astype(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
-    int kind = count != 2 || is_watching() ? -1 : kind_meant(args[1]);
+    int kind = count != 3 || !PyBool_Check(args[2]) || is_watching() ? -1 : kind_meant(args[1]);
+    if (kind >= 0 && args[1] != Py_None && args[2] == Py_False && Py_IS_TYPE(args[0], arrays.type)
+        && dtype_of_kind(kind) == SLOT(args[0], arrays.of_dtype))
+        return Py_NewRef(args[0]);
     PyObject *copy = kind < 0 || args[1] == Py_None ? NULL : copied_as(args[0], kind, AS_THEY_LIE);
     return or_none(copy == NULL ? left_to_python() : copy);
 }

@@ -81,6 +81,11 @@ few_ravel(PyObject *module, PyObject *array)
 {
     PyObject *all = PyLong_FromLong(-1), *found = all == NULL ? NULL : reshaped(array, all);
     Py_XDECREF(all);
+    if (found == NULL && !PyErr_Occurred() && Py_IS_TYPE(array, arrays.type)) {
+        const Elements *of = (const Elements *)SLOT(array, arrays.of_elements);
+        if (of != NULL && of->rank > 0 && in_a_row(of) == 0)
+            return few_flatten(module, array);
+    }
     return or_none(found == NULL ? left_to_python() : found);
 }
 
@@ -131,20 +136,48 @@ few_transpose(PyObject *module, PyObject *const *args, Py_ssize_t count)
     return lazy_view(args[0], &part);
 }
 
-/* `np.squeeze(a)` of an array of which an axis is left, or None. */
+/* `np.squeeze(a, axis)` of an array of which an axis is left, or None. */
 PyObject *
-few_squeeze(PyObject *module, PyObject *array)
+few_squeeze(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
-    const Elements *of = held(array);
+    PyObject *array = args[0];
+    const Elements *of = count == 2 && (args[1] == Py_None || PyLong_CheckExact(args[1])) ? held(array) : NULL;
     if (of == NULL)
+        return or_none(left_to_python());
+    long only = args[1] == Py_None ? -1 : PyLong_AsLong(args[1]);
+    only += args[1] != Py_None && only < 0 ? of->rank : 0;
+    if (args[1] != Py_None && (PyErr_Occurred() || only < 0 || only >= of->rank || of->shape[only] != 1))
         return or_none(left_to_python());
     Elements part = {.memory = of->memory, .kind = of->kind, .itemsize = of->itemsize, .rank = 0};
     for (int axis = 0; axis < of->rank; axis++)
-        if (of->shape[axis] != 1) {
+        if (args[1] == Py_None ? of->shape[axis] != 1 : axis != only) {
             part.shape[part.rank] = of->shape[axis];
             part.strides[part.rank++] = of->strides[axis];
         }
     return part.rank == 0 ? Py_NewRef(Py_None) : part.rank == of->rank ? Py_NewRef(array) : lazy_view(array, &part);
+}
+
+/* `np.atleast_1d(a)` and so on, of so many axes and of the only array in a tuple, or None: new ones come first, but the
+ * third, which is last. */
+PyObject *
+few_at_least(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    PyObject *array = count == 2 && PyTuple_GET_SIZE(args[0]) == 1 ? PyTuple_GET_ITEM(args[0], 0) : NULL;
+    const Elements *of = array == NULL ? NULL : held(array);
+    if (of == NULL)
+        return or_none(left_to_python());
+    long rank = PyLong_AsLong(args[1]);
+    if (of->rank >= rank)
+        return Py_NewRef(array);
+    int last = rank == 3 && of->rank > 0 ? 1 : 0, first = (int)rank - of->rank - last;
+    Elements part = {.memory = of->memory, .kind = of->kind, .itemsize = of->itemsize, .rank = (int)rank};
+    for (int axis = (int)rank; axis-- > 0;) { /* the strides are torch's */
+        int is_own = axis >= first && axis < first + of->rank;
+        Py_ssize_t beyond = axis + 1 < rank ? part.shape[axis + 1] * part.strides[axis + 1] : of->itemsize;
+        part.shape[axis] = is_own ? of->shape[axis - first] : 1;
+        part.strides[axis] = is_own ? of->strides[axis - first] : beyond;
+    }
+    return lazy_view(array, &part);
 }
 
 /* `np.fill_diagonal(a, number)` of a table: True where it is done. */

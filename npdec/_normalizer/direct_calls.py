@@ -40,7 +40,7 @@ _Kind, _Tensor = inspect.Parameter, torch.Tensor
 _FEW = {"zeros": 2, "ones": 2, "empty": 2, "zeros_like": 1, "ones_like": 1, "empty_like": 1, "copy": 1, "arange": 3}
 _FEW |= {"where": 3, "max": 1, "min": 1, "concatenate": 2, "stack": 2, "hstack": 1, "vstack": 1, "reshape": 2}
 _FEW |= {"ravel": 1, "nonzero": 1, "trace": 1, "take_along_axis": 3, "searchsorted": 3}
-_FEW |= {"transpose": 2, "squeeze": 1, "full": 3, "column_stack": 1}
+_FEW |= {"transpose": 2, "squeeze": 2, "full": 3, "column_stack": 1}
 _WRITTEN = {"put_along_axis": 4, "copyto": 2, "fill_diagonal": 2}  # which say whether they have
 # Those that it computes by name of an array, and along an axis.
 _REDUCED = frozenset({"any", "all", "count_nonzero", "argmax", "argmin", "sum", "prod"})
@@ -48,6 +48,7 @@ _OF_INTEGERS = {"sum": frozenset(RANGES) | {torch.bool}, "prod": frozenset(RANGE
 _RUNNING = {"cumsum": "sum", "cumprod": "prod"}
 _TURNED = {"convolve": True, "correlate": False}  # whether the second sequence is
 _PAIRED = {"outer": "multiply"}
+_AT_LEAST = {"atleast_1d": 1, "atleast_2d": 2, "atleast_3d": 3}
 _REFUSALS = (RuntimeError, IndexError, TypeError, ValueError, OverflowError)
 
 
@@ -172,7 +173,7 @@ def _in_native(name: str, parameters: tuple[Parameter, ...], namespace: dict[str
     if (found := few_by_numpy.statements(name, parameters, namespace)) is not None:
         more = _by_operator(namespace) if name == "dot" else _of_sequences(name, namespace) if name in _TURNED else []
         return [*found, *more]
-    if not any(name in table for table in (_FEW, _WRITTEN, _REDUCED, _RUNNING, _PAIRED)):
+    if not any(name in table for table in (_FEW, _WRITTEN, _REDUCED, _RUNNING, _PAIRED, _AT_LEAST)):
         return []
     count = (_FEW | _WRITTEN).get(name, 2)
     given, others = parameters[:count], parameters[count:]
@@ -181,6 +182,8 @@ def _in_native(name: str, parameters: tuple[Parameter, ...], namespace: dict[str
         few = getattr(calls, f"few_{name}")
     elif name in _PAIRED:
         few, words = calls.few_outer, [repr(_PAIRED[name]), *words]
+    elif name in _AT_LEAST:
+        few, words = calls.few_at_least, [*words, str(_AT_LEAST[name])]
     elif name in _REDUCED:
         few, words = calls.few_reduced, [repr(name), *words]
     else:
