@@ -42,7 +42,7 @@ in_a_row(const Elements *of)
 {
     Py_ssize_t size = 1;
     for (int axis = of->rank; axis-- > 0; size *= of->shape[axis])
-        if (of->strides[axis] != size * of->itemsize)
+        if (of->shape[axis] != 1 && of->strides[axis] != size * of->itemsize)
             return 0;
     return size;
 }
