@@ -98,13 +98,13 @@ next_element(Iterator *self)
     if (self->tensor == NULL) {
         if (SLOT(self->array, arrays.of_elements) == (PyObject *)elements && !is_in_mode()) {
             if (elements->rank == 1)
-                return scalar_of(elements->kind, number_at(elements, elements->memory + at * elements->strides[0]));
+                return scalar_at(elements, elements->memory + at * elements->strides[0]);
             if (!is_seen_by_torch())
                 return row_at(self, at);
         }
     }
     else if (are_there(self))
-        return scalar_of(elements->kind, number_at(elements, elements->memory + at * elements->strides[0]));
+        return scalar_at(elements, elements->memory + at * elements->strides[0]);
     if (PyErr_Occurred())
         return NULL;
     PyObject *key = PyLong_FromSsize_t(at), *found = key == NULL ? NULL : PyObject_GetItem(self->array, key);

@@ -39,6 +39,7 @@ int kind_of_type(PyTypeObject *type);                 /* the kind of a class of 
 int kind_of_letter(const char *letter);               /* of a dtype's letter, or -1 with ValueError */
 PyTypeObject *type_of_kind(int kind);
 PyObject *number_of(PyObject *scalar, int kind);      /* borrowed; NULL, without an error, where a scalar has none */
+PyObject *float64_of(double number);
 PyObject *scalar_of(int kind, PyObject *number);      /* steals the number, and takes NULL for an error */
 extern PyObject *bools[2];                            /* np.False_ and np.True_ */
 int as_double(PyObject *number, double *found);       /* nearest to a float or an integer; 0 where there is none */
@@ -115,6 +116,7 @@ extern const Py_ssize_t SIZES[KINDS];
 int kind_of_dtype(PyObject *dtype);                   /* or -1 */
 PyObject *dtype_of_kind(int kind);                    /* borrowed */
 Elements *new_elements(const Elements *like);
+PyObject *scalar_at(const Elements *elements, const char *place); /* the scalar of the element there */
 PyObject *make_elements(PyTypeObject *type, PyObject *args, PyObject *keywords);
 int look_at(PyObject *array, Elements *elements);     /* where they lie now; 0 where not just in memory */
 int open_simply(PyObject *array);                     /* open the window of one that has its memory alone; 0 if not */
