@@ -50,8 +50,8 @@ indices_by(PyObject *item, Py_ssize_t length)
     if (kind == BOOL)
         found = places_in(made, length);
     else if (IS_WHOLE(kind) && kind != UINT64) {
-        PyObject *of_astype[2] = {made, dtype_of_kind(INT64)};
-        found = few_astype(NULL, of_astype, 2);
+        PyObject *of_astype[3] = {made, dtype_of_kind(INT64), Py_True};
+        found = few_astype(NULL, of_astype, 3);
         if (found == Py_None)
             Py_CLEAR(found);
     }
