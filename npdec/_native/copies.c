@@ -67,8 +67,17 @@ static const double BOUNDS[KINDS][2] = {
     [INT64] = {-0x1p63 - 2048, 0x1p63}, [UINT8] = {-1, 256}, [UINT16] = {-1, 65536}, [UINT32] = {-1, 4294967296.0},
     [UINT64] = {-1, 0x1p64}};
 
-/* What writes all of these elements in another kind as torch does; NULL where that is not sure. */
-static Inner *
+int
+are_within(const Elements *of, int kind)
+{
+    const int64 *numbers = (const int64 *)of->memory;
+    for (Py_ssize_t i = size_of(of); i-- > 0;)
+        if (!((double)numbers[i] > BOUNDS[kind][0] && (double)numbers[i] < BOUNDS[kind][1]))
+            return 0;
+    return 1;
+}
+
+Inner *
 cast_for(const Elements *of, int kind)
 {
     if (kind == BOOL && of->kind != BOOL) {
