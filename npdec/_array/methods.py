@@ -268,7 +268,8 @@ class ArrayMethods(DecompositionMixin, BufferMethods, ProtocolMixin):
 
     def tolist(self, /) -> Any:
         """The elements as nested lists of Python numbers (without contributions)."""
-        return wrap.lent(self).tolist()
+        listed = None if calls is None or tracing() else calls.few_tolist(self)
+        return self._t.tolist() if listed is None else listed
 
     def __array_wrap__(self, /, array: Any, context: Any = None, return_scalar: bool | None = None) -> Any:
         if isinstance(self, SubclassBase) or isinstance(array, SubclassBase):
@@ -313,8 +314,7 @@ class ArrayMethods(DecompositionMixin, BufferMethods, ProtocolMixin):
             if type(tensor) is torch.Tensor and type(self) is wrap.ARRAY:
                 try:
                     given = axes[0] if len(axes) == 1 and type(axes[0]) is tuple else axes
-                    pair = len(given) == 2 and type(given[0]) is int is type(given[1])
-                    if pair and given == (1, 0) and tensor.dim() == 2:
+                    if given == (1, 0) and type(given[0]) is int is type(given[1]) and tensor.dim() == 2:
                         return self.T
                     found = tensor.permute(given)
                 except (TypeError, RuntimeError, IndexError):  # NumPy's words are found below

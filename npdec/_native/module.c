@@ -141,6 +141,8 @@ static PyMethodDef methods[] = {
     {"few_min", few_min, METH_O, "The least of few numbers, or None."},
     {"few_arange", (PyCFunction)(void (*)(void))few_arange, METH_FASTCALL, "np.arange(start, stop, step), or None."},
     {"few_transpose", (PyCFunction)(void (*)(void))few_transpose, METH_FASTCALL, "np.transpose(a, axes), or None."},
+    {"few_tobytes", few_tobytes, METH_O, "a.tobytes(), or None."},
+    {"few_tolist", few_tolist, METH_O, "a.tolist(), or None."},
     {"few_at_least", (PyCFunction)(void (*)(void))few_at_least, METH_FASTCALL,
      "np.atleast_1d(a) and so on: few_at_least((a,), number of axes), or None."},
     {"few_squeeze", (PyCFunction)(void (*)(void))few_squeeze, METH_FASTCALL, "np.squeeze(a, axis), or None."},

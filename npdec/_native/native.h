@@ -240,6 +240,8 @@ Py_ssize_t read_shape(PyObject *shape, int *open, Elements *made);
 PyObject *few_reshape(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *few_ravel(PyObject *module, PyObject *array);
 PyObject *few_transpose(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *few_tobytes(PyObject *module, PyObject *array);
+PyObject *few_tolist(PyObject *module, PyObject *array);
 PyObject *few_at_least(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *few_squeeze(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *few_fill_diagonal(PyObject *module, PyObject *const *args, Py_ssize_t count);

@@ -89,8 +89,6 @@ few_ravel(PyObject *module, PyObject *array)
     return or_none(found == NULL ? left_to_python() : found);
 }
 
-/* --- axes --------------------------------------------------------------------------------------------------------- */
-
 /* The elements of an array that is lazy or can be; NULL, without an error, where it is Python's. */
 static const Elements *
 held(PyObject *array)
@@ -99,6 +97,42 @@ held(PyObject *array)
         return NULL;
     return (const Elements *)SLOT(array, arrays.of_elements);
 }
+
+/* `a.tobytes()` of an array that lies in a row, or None. */
+PyObject *
+few_tobytes(PyObject *module, PyObject *array)
+{
+    const Elements *of = held(array);
+    Py_ssize_t size = of == NULL ? 0 : in_a_row(of);
+    return size == 0 ? or_none(left_to_python()) : PyBytes_FromStringAndSize(of->memory, size * of->itemsize);
+}
+
+/* The elements from an axis on, at a place, in nested lists. */
+static PyObject *
+listed_from(const Elements *of, int axis, const char *place)
+{
+    if (axis == of->rank)
+        return number_at(of, place);
+    PyObject *list = PyList_New(of->shape[axis]);
+    for (Py_ssize_t i = 0; list != NULL && i < of->shape[axis]; i++) {
+        PyObject *item = listed_from(of, axis + 1, place + i * of->strides[axis]);
+        if (item == NULL)
+            Py_CLEAR(list);
+        else
+            PyList_SET_ITEM(list, i, item);
+    }
+    return list;
+}
+
+/* `a.tolist()`, or None. */
+PyObject *
+few_tolist(PyObject *module, PyObject *array)
+{
+    const Elements *of = held(array);
+    return of == NULL || of->rank == 0 ? or_none(left_to_python()) : listed_from(of, 0, of->memory);
+}
+
+/* --- axes --------------------------------------------------------------------------------------------------------- */
 
 /* Where each axis of a view comes from, by a tuple or list of ints, or None for all in reverse; 0 where that is no
  * order of all axes. */

@@ -163,7 +163,10 @@ def statements(
     if returns is None and not direct.total:
         body += ["if isinstance(_r, tuple): return _wrap_tuple(_r)"]
     if returns == "View":
-        body += [f"if type(_r) is list: return [_wrap_view({source}, _v) for _v in _r]"]
+        made = f"_wrap_view({source}, _v)"
+        if calls is not None:
+            made = f"{made} if _tracing() or (_c := _view({source}, _v)) is None else _c"
+        body += [f"if type(_r) is list: return [{made} for _v in _r]"]
     return [*first, f"if {' and '.join([*tests, *plain]) or True}:", *indented(body)]
 
 
