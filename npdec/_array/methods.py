@@ -314,7 +314,7 @@ class ArrayMethods(DecompositionMixin, BufferMethods, ProtocolMixin):
             if type(tensor) is torch.Tensor and type(self) is wrap.ARRAY:
                 try:
                     given = axes[0] if len(axes) == 1 and type(axes[0]) is tuple else axes
-                    if given == (1, 0) and type(given[0]) is int is type(given[1]) and tensor.dim() == 2:
+                    if tuple(map(type, given)) == (int, int) and given == (1, 0) and tensor.dim() == 2:
                         return self.T
                     found = tensor.permute(given)
                 except (TypeError, RuntimeError, IndexError):  # NumPy's words are found below
