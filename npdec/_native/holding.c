@@ -155,7 +155,7 @@ hold_now(PyObject *array)
     return elements != NULL || (left_to_python(), 0);
 }
 
-int
+static int
 may_hold(PyObject *array)
 {
     PyObject *tensor = SLOT(array, arrays.of_tensor);
@@ -175,6 +175,14 @@ hold(PyObject *array)
     if (collects)
         PyGC_Enable();
     return is_held;
+}
+
+const Elements *
+lazily_held(PyObject *array)
+{
+    if (!Py_IS_TYPE(array, arrays.type) || is_traced() || !may_hold(array) || is_seen_by_torch() || !hold(array))
+        return NULL;
+    return (const Elements *)SLOT(array, arrays.of_elements);
 }
 
 int

@@ -37,9 +37,9 @@ make_iterator(PyTypeObject *type, PyObject *args, PyObject *keywords)
 PyObject *
 few_iterated(PyObject *module, PyObject *array)
 {
-    if (!Py_IS_TYPE(array, arrays.type) || is_traced() || !may_hold(array) || is_seen_by_torch() || !hold(array))
+    const Elements *elements = lazily_held(array);
+    if (elements == NULL)
         return or_none(left_to_python());
-    Elements *elements = (Elements *)SLOT(array, arrays.of_elements);
     if (elements->rank == 0)
         Py_RETURN_NONE;
     Iterator *self = (Iterator *)iterator_type->tp_alloc(iterator_type, 0);

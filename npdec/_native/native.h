@@ -147,8 +147,8 @@ int is_profiled(void);                                /* whether torch's profile
 int is_seen_by_torch(void);                           /* whether a mode, a transform or the profiler follows */
 int elements_of(PyObject *array, Elements *here, const Elements **found); /* where few lie; 0 where that is Python's */
 int hold(PyObject *array);                            /* make an array lazy that has a tensor for itself; 0 where not */
+const Elements *lazily_held(PyObject *array);         /* it is lazy then; NULL, maybe with an error, for Python */
 int look_at_tensor(PyObject *tensor, PyObject *dtype, int is_any, Elements *found);
-int may_hold(PyObject *array);                        /* whether it may be; 0 where somebody else has its tensor */
 const int64 *shape_in_torch(PyObject *tensor, int *rank); /* NULL, maybe with an error, where torch does not say */
 int gives_scalars(PyObject *array);                   /* whether what is made of it without axes is a scalar: of a view */
 void written(PyObject *array);                        /* says that a lazy array was */

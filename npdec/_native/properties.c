@@ -206,15 +206,6 @@ few_element_at(PyObject *module, PyObject *const *args, Py_ssize_t count)
     return number == NULL ? or_none(left_to_python()) : scalar_of(of->kind, number);
 }
 
-/* The elements of a lazy array, or NULL, maybe with an error. */
-static const Elements *
-lazily_held(PyObject *array)
-{
-    if (is_traced() || !Py_IS_TYPE(array, arrays.type) || is_seen_by_torch() || !hold(array))
-        return NULL;
-    return (const Elements *)SLOT(array, arrays.of_elements);
-}
-
 /* `few_view_at(a, place)`: the view of the element there, or None. */
 PyObject *
 few_view_at(PyObject *module, PyObject *const *args, Py_ssize_t count)

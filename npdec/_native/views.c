@@ -51,12 +51,9 @@ in_a_row(const Elements *of)
 static PyObject *
 reshaped(PyObject *array, PyObject *shape)
 {
-    if (!Py_IS_TYPE(array, arrays.type) || is_traced() || !may_hold(array) || is_seen_by_torch()
-        || !hold(array))
-        return NULL;
     Elements part;
-    const Elements *of = (const Elements *)SLOT(array, arrays.of_elements);
-    Py_ssize_t size = of->rank == 0 ? 0 : in_a_row(of);
+    const Elements *of = lazily_held(array);
+    Py_ssize_t size = of == NULL || of->rank == 0 ? 0 : in_a_row(of);
     if (size == 0 || !shape_for(shape, size, &part))
         return NULL;
     part.memory = of->memory;
@@ -89,20 +86,11 @@ few_ravel(PyObject *module, PyObject *array)
     return or_none(found == NULL ? left_to_python() : found);
 }
 
-/* The elements of an array that is lazy or can be; NULL, without an error, where it is Python's. */
-static const Elements *
-held(PyObject *array)
-{
-    if (!Py_IS_TYPE(array, arrays.type) || is_traced() || !may_hold(array) || is_seen_by_torch() || !hold(array))
-        return NULL;
-    return (const Elements *)SLOT(array, arrays.of_elements);
-}
-
 /* `a.tobytes()` of an array that lies in a row, or None. */
 PyObject *
 few_tobytes(PyObject *module, PyObject *array)
 {
-    const Elements *of = held(array);
+    const Elements *of = lazily_held(array);
     Py_ssize_t size = of == NULL ? 0 : in_a_row(of);
     return size == 0 ? or_none(left_to_python()) : PyBytes_FromStringAndSize(of->memory, size * of->itemsize);
 }
@@ -128,7 +116,7 @@ listed_from(const Elements *of, int axis, const char *place)
 PyObject *
 few_tolist(PyObject *module, PyObject *array)
 {
-    const Elements *of = held(array);
+    const Elements *of = lazily_held(array);
     return of == NULL || of->rank == 0 ? or_none(left_to_python()) : listed_from(of, 0, of->memory);
 }
 
@@ -159,7 +147,7 @@ PyObject *
 few_transpose(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
     int order[MOST_AXES];
-    const Elements *of = count == 2 ? held(args[0]) : NULL;
+    const Elements *of = count == 2 ? lazily_held(args[0]) : NULL;
     if (of == NULL || of->rank < 2 || !order_of(args[1], of->rank, order))
         return or_none(left_to_python());
     Elements part = {.memory = of->memory, .kind = of->kind, .itemsize = of->itemsize, .rank = of->rank};
@@ -175,7 +163,7 @@ PyObject *
 few_squeeze(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
     PyObject *array = args[0];
-    const Elements *of = count == 2 && (args[1] == Py_None || PyLong_CheckExact(args[1])) ? held(array) : NULL;
+    const Elements *of = count == 2 && (args[1] == Py_None || PyLong_CheckExact(args[1])) ? lazily_held(array) : NULL;
     if (of == NULL)
         return or_none(left_to_python());
     long only = args[1] == Py_None ? -1 : PyLong_AsLong(args[1]);
@@ -197,7 +185,7 @@ PyObject *
 few_at_least(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
     PyObject *array = count == 2 && PyTuple_GET_SIZE(args[0]) == 1 ? PyTuple_GET_ITEM(args[0], 0) : NULL;
-    const Elements *of = array == NULL ? NULL : held(array);
+    const Elements *of = array == NULL ? NULL : lazily_held(array);
     if (of == NULL)
         return or_none(left_to_python());
     long rank = PyLong_AsLong(args[1]);
@@ -218,7 +206,7 @@ few_at_least(PyObject *module, PyObject *const *args, Py_ssize_t count)
 PyObject *
 few_fill_diagonal(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
-    const Elements *of = count == 2 && Py_IS_TYPE(args[0], arrays.type) && can_write(args[0]) ? held(args[0]) : NULL;
+    const Elements *of = count == 2 && can_write(args[0]) ? lazily_held(args[0]) : NULL;
     int done = 0;
     if (of != NULL && of->rank == 2 && !Py_IS_TYPE(args[1], arrays.type) && !PyList_CheckExact(args[1])
         && !PyTuple_CheckExact(args[1])) {
