@@ -253,7 +253,9 @@ unary(PyObject *function, PyObject *const *args, size_t nargsf, PyObject *names)
     }
     if (PyVectorcall_NARGS(nargsf) == call->skipped + 1 && names == NULL && !is_traced()) {
         PyObject *x = args[call->skipped];
-        PyObject *found = call->few != NULL && Py_IS_TYPE(x, arrays.type) ? few_of_one(call->few, x) : NULL;
+        PyObject *found = call->few == NULL ? NULL : Py_IS_TYPE(x, arrays.type) ? few_of_one(call->few, x)
+                        : call->skipped && !(call->devices != NULL && is_true_of(call->devices, used))
+                        ? few_of_scalar(call->few, x) : NULL;
         if (found == NULL && !PyErr_Occurred())
             found = of_one(call, x);
         if (found != NULL || PyErr_Occurred())

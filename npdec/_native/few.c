@@ -212,6 +212,31 @@ few_of_scalars(const Loops *loops, PyObject *x, PyObject *y)
     return scalar_at(&found, (char *)&element);
 }
 
+PyObject *
+few_of_scalar(const Loops *loops, PyObject *x)
+{
+    Operand a = {.copy = NULL};
+    Element element;
+    Elements found = {.kind = FLOAT64, .itemsize = sizeof(double)};
+    Py_ssize_t by[3][MOST_AXES] = {{0}};
+    const char *place = (const char *)&element;
+    if (PyFloat_CheckExact(x))
+        element.float64 = PyFloat_AS_DOUBLE(x);
+    else if (kind_of_type(Py_TYPE(x)) < 0 || !taken(x, &a) || a.kind >= KINDS || !in_kind(&a, a.kind))
+        return left_to_python();
+    else {
+        found.kind = a.kind;
+        place = a.at->memory;
+    }
+    Inner *inner = loops->of[found.kind];
+    if (inner == NULL || is_watching() || is_seen_by_torch())
+        return left_to_python();
+    over(inner, 0, NULL, (char *)&element, place, place, by);
+    found.kind = loops->result == SAME ? found.kind : loops->result;
+    found.itemsize = SIZES[found.kind];
+    return scalar_at(&found, (const char *)&element);
+}
+
 /* The greatest or the least of few numbers; None for many, and for zeros of both signs, of which torch says one. */
 static PyObject *
 extreme(PyObject *array, const char *name)

@@ -185,6 +185,7 @@ int are_few(Py_ssize_t size);                         /* so few elements that to
 PyObject *few_of_one(const Loops *loops, PyObject *x);
 PyObject *few_of_two(const Loops *loops, PyObject *x, PyObject *y, int is_turned);
 PyObject *few_of_scalars(const Loops *loops, PyObject *x, PyObject *y);
+PyObject *few_of_scalar(const Loops *loops, PyObject *x); /* the same of one */
 PyObject *few_outer(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *few_where(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *few_in_place(const Loops *loops, PyObject *x, PyObject *y);
