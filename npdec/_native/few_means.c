@@ -1,5 +1,5 @@
 /* Smooth functions of two decomposed numbers, or of one beside a constant: the function itself of the value and of the
- * residual, and the mean gradients between them (means.c). `npdec._law.ordinary_pairs` has the same in Python. */
+ * residual, and the mean gradients between them (means.c). `npdec._law.ordinary_smooth` has the same in Python. */
 #include "few_numbers.h"
 #include "means.h"
 #include <math.h>
@@ -78,7 +78,8 @@ smooth_numbers(PyObject *module, PyObject *const *args, Py_ssize_t count)
     if (bits != 0 && end_of(args[1], args + 2, numbers, 0, bits, &fx) && end_of(args[1], args + 2, numbers, 1, bits, &fr)) {
         if (!are_both) {
             const Number *one = x->carries ? x : y, *constant = x->carries ? y : x;
-            is_known = is_secant(which, bits, one, constant->x, y->carries, fx, fr, &weights[y->carries]);
+            is_known = is_secant(which, bits, one, constant->x, y->carries, fx, fr, &weights[y->carries])
+                    || (one->x == one->r && fx == fr && !moves(one));
         }
         else if (which == MEAN_POWER && y->x == y->r && !moves(y)) /* which may be of a negative base */
             is_known = is_secant(which, bits, x, y->x, 0, fx, fr, &weights[0]);
@@ -90,6 +91,24 @@ smooth_numbers(PyObject *module, PyObject *const *args, Py_ssize_t count)
         made = number_by_weights(fx, fr, numbers, 2, weights, ADD_ALL, bits);
     let_numbers_go(numbers, 2);
     return or_none(made == NULL ? left_to_python() : made);
+}
+
+/* mean_power(x, y, r, s), of floats: the mean gradients of x ** y on its path from r ** s; None where they are not known
+ * here. */
+PyObject *
+mean_power(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    double given_to_it[4], means[2];
+    if (count != 4)
+        return or_none(left_to_python());
+    for (int i = 0; i < 4; i++) {
+        given_to_it[i] = PyFloat_AsDouble(args[i]);
+        if (PyErr_Occurred())
+            return NULL;
+    }
+    if (!means_of(MEAN_POWER, given_to_it[0], given_to_it[1], given_to_it[2], given_to_it[3], 0, 0, means))
+        return or_none(left_to_python());
+    return Py_BuildValue("(dd)", means[0], means[1]);
 }
 
 /* attach_means(kept, limits of single and of double precision, 10, 12 and 16 nodes with their weights) */

@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 /* Counts the changes of what `attach_...` take, as `npdec/_native/__init__.py` does. */
-#define INTERFACE 24
+#define INTERFACE 25
 
 /* The dtypes that a Python number holds. */
 enum kind { BOOL, INT8, INT16, INT32, INT64, UINT8, UINT16, UINT32, UINT64, FLOAT16, FLOAT32, FLOAT64, COMPLEX64,
@@ -344,7 +344,9 @@ PyObject *attach_close(PyObject *module, PyObject *functions);
 PyObject *close_slopes(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *attach_few_slopes(PyObject *module, PyObject *args);
 PyObject *larger_number(PyObject *module, PyObject *const *args, Py_ssize_t count);
-PyObject *smooth_numbers(PyObject *, PyObject *const *, Py_ssize_t), *jumps_of_arrays(PyObject *, PyObject *const *, Py_ssize_t);
+PyObject *smooth_numbers(PyObject *, PyObject *const *, Py_ssize_t), *mean_power(PyObject *, PyObject *const *, Py_ssize_t),
+    *jumps_of_arrays(PyObject *, PyObject *const *, Py_ssize_t), *over_zero(PyObject *, PyObject *const *, Py_ssize_t),
+    *divided_by_zero(PyObject *, PyObject *const *, Py_ssize_t);
 PyObject *numbers_as(PyObject *, PyObject *const *, Py_ssize_t), *complex_chosen(PyObject *, PyObject *const *, Py_ssize_t);
 PyObject *attach_means(PyObject *module, PyObject *args);
 PyObject *compared_numbers(PyObject *module, PyObject *const *args, Py_ssize_t count);
