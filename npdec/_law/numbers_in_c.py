@@ -105,7 +105,8 @@ def jumps_of_numbers(shares: Any, func: Function, a: Any, b: Any) -> Any:
 
 
 def divided_by_zero(shares: Any, func: Function, a: Any, b: Any) -> Any:
-    """A rounded quotient of two numbers, the rest, or a tuple of both, where the divisor is zero at an end."""
+    """A rounded quotient of two numbers, the rest, or a tuple of both, where the divisor is zero at an end, and how
+    many infinite shares they have."""
     which = None if calls is None or chunk.get() is not None else _JUMPS.get((shares, func))
     return None if which is None else calls.divided_by_zero(which, a, b)
 

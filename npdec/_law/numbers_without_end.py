@@ -129,8 +129,9 @@ def divided_by_zero(shares: Any, func: Function, a: Any, b: Any) -> Any:
     """A quotient rounded down, the rest, or both, where the divisor is zero at an end: each moves first once."""
     known = numbers_in_c.divided_by_zero(shares, func, a, b)
     if known is not None:
-        warn_infinite(name_of(func))
-        return known
+        for _ in range(known[1]):
+            warn_infinite(name_of(func))
+        return known[0]
     several = type(shares) is tuple
     for form in shares if several else (shares,):
         if form is not of_quotient and form is not of_rest:
@@ -142,31 +143,38 @@ def divided_by_zero(shares: Any, func: Function, a: Any, b: Any) -> Any:
     parts = _together(x, y)
     if parts is None:
         return None
-    results, name = [], name_of(func)
+    results, said, name = [], 0, name_of(func)
     for form in shares if several else (shares,):
         f = _floored if form is of_quotient else _truncated if name.endswith("fmod") else _rest
         one = _shared(partial(f, dtype), x, y, parts, dtype)
         if one is None:
             return None
-        results.append(number_of(*one, parts[2], dtype))
-    warn_infinite(name)
+        results.append(number_of(*one[:3], parts[2], dtype))
+        said += one[3]
+    for _ in range(said):
+        warn_infinite(name)
     return tuple(results) if several else results[0]
 
 
 def _floored(dtype: torch.dtype, a: float, b: float) -> float | None:
     if not b:
-        return math.nan if not a else math.copysign(math.inf, a) * math.copysign(1.0, b)
+        return math.copysign(math.inf, a) * math.copysign(1.0, b) if a else _undefined()
     found = divmod_in_numbers(a, b, dtype)
     return None if found is None else found[0]
 
 
 def _rest(dtype: torch.dtype, a: float, b: float) -> float | None:
-    found = (0.0, math.nan) if not b else divmod_in_numbers(a, b, dtype)
+    found = (0.0, _undefined()) if not b else divmod_in_numbers(a, b, dtype)
     return None if found is None else found[1]
 
 
 def _truncated(dtype: torch.dtype, a: float, b: float) -> float | None:
-    return math.nan if not b else math.fmod(a, b)
+    return math.fmod(a, b) if b else _undefined()
+
+
+def _undefined() -> float:
+    """NaN, with the sign that the processor gives it."""
+    return math.inf - math.inf
 
 
 def _shared(
@@ -175,21 +183,24 @@ def _shared(
     y: _Side,
     parts: tuple[list[float], list[float], Labels],
     dtype: torch.dtype,
-) -> tuple[float, float, list[float]] | None:
-    """What the function is at both ends, and what each component has of its change."""
+) -> tuple[float, float, list[float], int] | None:
+    """What the function is at both ends, what each component has of its change, and how many of two have an infinite
+    share."""
     fx, fr, only_x, only_y = f(x.x, y.x), f(x.r, y.r), f(x.x, y.r), f(x.r, y.x)
     if fx is None or fr is None or only_x is None or only_y is None:
         return None
     if x.labels is None or y.labels is None:
         side, column = (y, parts[1]) if x.labels is None else (x, parts[0])
-        found = _of_jump(_change(fx, fr), side, column, dtype)
-        return None if found is None else (fx, fr, found)
+        jump = _change(fx, fr)
+        found = _of_jump(jump, side, column, dtype)
+        return None if found is None else (fx, fr, found, not math.isfinite(jump))
     by_x = (_change(only_x, fr) + _change(fx, only_y)) / 2
     by_y = (_change(only_y, fr) + _change(fx, only_x)) / 2
     of_x, of_y = _of_jump(by_x, x, parts[0], dtype), _of_jump(by_y, y, parts[1], dtype)
-    if of_x is None or of_y is None or (math.isfinite(by_x) and math.isfinite(by_y)):
+    said = 2 - math.isfinite(by_x) - math.isfinite(by_y)
+    if of_x is None or of_y is None or not said:
         return None
-    return fx, fr, [c + d for c, d in zip(of_x, of_y, strict=True)]
+    return fx, fr, [c + d for c, d in zip(of_x, of_y, strict=True)], said
 
 
 def _change(after: float, before: float) -> float:

@@ -99,7 +99,7 @@ end_over_zero(int which, int bits, double a, double b, double *found)
 {
     if (b != 0)
         return jump_at(which, bits, a, b, found);
-    *found = which != QUOTIENT || a == 0 ? NAN : copysign(INFINITY, a) * copysign(1, b);
+    *found = which == QUOTIENT ? a / b : fmod(a, b); /* NaN with the sign that the processor gives it */
     return 1;
 }
 
@@ -136,8 +136,9 @@ of_jump(const Division *its, int which, double jump, double *weight, double *div
     return its->count < 2 || !(fabs(step - total) > most / 2 && least <= fmin(NOISE * eps, sqrt(eps) / 4) * size);
 }
 
+/* One result; how many of two have an infinite share is added to `said`. */
 static PyObject *
-divided_once(const Division *its, int which)
+divided_once(const Division *its, int which, int *said)
 {
     const Number *x = &its->of[0], *y = &its->of[1];
     double fx, fr, only_x, only_y, sums[MOST] = {0};
@@ -157,29 +158,31 @@ divided_once(const Division *its, int which)
             continue;
         if (!of_jump(its, i, jumps[i], &weight, &divisor))
             return NULL;
+        *said += !isfinite(jumps[i]);
         for (Py_ssize_t row = 0; row < its->count; row++)
             sums[row] += divisor == 0 ? its->columns[i][row] * weight : weight * (its->columns[i][row] / divisor);
     }
     return number_made(fx, fr, 0, sums, its->count, its->bits, Py_NewRef(its->labels));
 }
 
-/* divided_by_zero(which, a, b): a rounded quotient, a rest, or a tuple of both; or None. */
+/* divided_by_zero(which, a, b): (a rounded quotient, a rest, or a tuple of both; how many infinite shares there are), or
+ * None. */
 PyObject *
 divided_by_zero(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
     Division its;
     if (count != 3 || !PyLong_CheckExact(args[0]))
         return or_none(left_to_python());
-    int which = (int)PyLong_AsLong(args[0]);
+    int which = (int)PyLong_AsLong(args[0]), said = 0;
     if (which == SIGN || which == STEP || !is_over_zero(args + 1, &its))
         return or_none(left_to_python());
-    PyObject *made = divided_once(&its, which == BOTH ? QUOTIENT : which);
+    PyObject *made = divided_once(&its, which == BOTH ? QUOTIENT : which, &said);
     if (made != NULL && which == BOTH) {
-        PyObject *rest = divided_once(&its, REST);
+        PyObject *rest = divided_once(&its, REST, &said);
         PyObject *both = rest == NULL ? NULL : PyTuple_Pack(2, made, rest);
         Py_XDECREF(rest);
         Py_SETREF(made, both);
     }
     let_division_go(&its);
-    return or_none(made == NULL ? left_to_python() : made);
+    return or_none(made == NULL ? left_to_python() : Py_BuildValue("(Ni)", made, said));
 }
