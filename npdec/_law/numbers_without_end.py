@@ -20,6 +20,7 @@ from npdec._impl._quotient_of_numbers import divmod_in_numbers
 from npdec._impl.quotients_impl import of_quotient, of_rest
 from npdec._law import numbers_in_c
 from npdec._law.all_components import current as chunk
+from npdec._law.means_of_few import is_undefined
 from npdec._law.of_few import RANGE, ROUNDINGS, multiplier
 from npdec._law.ordinary import number_in, number_of
 from npdec._law.ordinary_numbers import constant_beside, listed_sum
@@ -28,7 +29,6 @@ from npdec._torch.tracing import name_of
 __all__ = ["divided_by_zero", "over_zero", "undefined_power"]
 
 Function = Callable[..., Any]
-_PART = 1 / 16  # of the path, which some node of a quadrature comes to
 _ANOTHER = 1 / 2  # of a step, from where on it is another one than components make (npdec._law.jumps)
 _EVEN = {dtype: half_of_digits(dtype) - 3 for dtype in RANGE}
 
@@ -234,14 +234,11 @@ def _of_jump(jump: float, side: _Side, column: list[float], dtype: torch.dtype) 
 def undefined_power(func: Function, a: Any, b: Any, value: torch.Tensor, residual: torch.Tensor) -> Any:
     """A power of two numbers that is NaN at an end, as it is along the part of the path where the base is negative:
     NaN comes of whatever moves."""
-    if not (math.isnan(value.item()) or math.isnan(residual.item())):
-        return None
     found = _sides(a, b)
     if found is None:
         return None
     x, y, dtype = found
-    least = min(x.x, x.r)
-    parts = _together(x, y) if least < 0 and -least > _PART * abs(x.x - x.r) else None
+    parts = _together(x, y) if is_undefined(x.x, x.r, y.x, y.r, value.item(), residual.item()) else None
     if parts is None or x.labels is None or y.labels is None:
         return None
     warn_infinite(name_of(func), value, residual)

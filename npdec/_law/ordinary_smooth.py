@@ -3,6 +3,7 @@ other and beside constants."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -11,7 +12,7 @@ import torch
 
 from npdec._decomposed.settings import current as settings
 from npdec._decomposed.size_limits import HANDFUL
-from npdec._decomposed.size_warnings import warn_of_digits
+from npdec._decomposed.size_warnings import warn_infinite, warn_of_digits
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._impl.slopes_impl import rates_of_power
 from npdec._law import complex_laws, complex_of_few, ordinary
@@ -76,6 +77,15 @@ def _by_means(
     if here.rtol is None and value.numel() <= HANDFUL and value.is_cpu:
         few = [listed(x.expand(value.shape)) for x in pair.values] + [listed(r) for r in starts]
         found = means_of_few(key, few, listed(value), listed(residual), value.dtype)
+        if found is None and key is rates_of_power:
+            found = means_of_few(key, few, listed(value), listed(residual), value.dtype, undefined=True)
+            if found is not None:
+                warn_infinite(name_of(func), value, residual)
+                first, second = (
+                    torch.where(c == 0, 0, c * tensor_of(its, value))
+                    for c, its in zip(pair.components, found, strict=True)
+                )
+                return made_of(value, residual, pair.together(first, second), pair.like, pair.labels)
         if found is not None:
             means = [tensor_of(numbers, value) for numbers in found]
             return made_of(value, residual, pair.together(first * means[0], second * means[1]), pair.like, pair.labels)
@@ -160,7 +170,12 @@ def _few_beside_constants(key: Any, func: Function, a: Any, b: Any) -> Any:
     starts = [listed(end) if like is value else [end.item()] * like.numel() for end in (value, residual)]
     slopes = slopes_beside(key, (*starts, numbers, listed(after), listed(before)), swapped, value.dtype)
     if slopes is None:
-        return NotImplemented
+        slopes = slopes_beside(
+            key, (*starts, numbers, listed(after), listed(before)), swapped, value.dtype, undefined=True
+        )
+        if slopes is None or not math.isfinite(sum(map(sum, (*starts, numbers, listed(x.components))))):
+            return NotImplemented
+        warn_infinite(name_of(func), after, before)
     return built(after, before, with_axes(x.components, like.ndim) * tensor_of(slopes, like), x.labels)
 
 

@@ -35,6 +35,8 @@ def mean_power(x: float, y: float, r: float, s: float) -> Means | None:
         return known
     if x < 0.0 or r < 0.0:
         return _beside_negatives(x, y, r, s)
+    if x == r == 1.0:
+        return (y + s) / 2, 0.0
     if not (x > 0.0 < r):
         return _from_zero(x, y, r, s) if x >= 0.0 <= r and x != r else None
     dx, dy, base = x - r, y - s, math.log(r)
