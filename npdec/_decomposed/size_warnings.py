@@ -74,7 +74,7 @@ def warn_missing(name: str) -> None:
 
 
 def warn_infinite(
-    name: str, value: torch.Tensor | float | None = None, residual: torch.Tensor | float | None = None
+    name: str, value: torch.Tensor | complex | None = None, residual: torch.Tensor | complex | None = None
 ) -> None:
     """Warn that contributions are infinite or NaN, as the value or the residual of the result is, if they are known."""
     at_baseline = residual is None or not _are_finite(residual)
@@ -91,7 +91,7 @@ def warn_infinite(
         waiting.append(said)
 
 
-def _are_finite(x: torch.Tensor | float) -> bool:
+def _are_finite(x: torch.Tensor | complex) -> bool:
     if not isinstance(x, torch.Tensor):
         return cmath.isfinite(x)
     return cmath.isfinite(x.item()) if not x.ndim else bool(torch.isfinite(x).all())

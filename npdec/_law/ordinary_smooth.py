@@ -81,10 +81,9 @@ def _by_means(
             found = means_of_few(key, few, listed(value), listed(residual), value.dtype, undefined=True)
             if found is not None:
                 warn_infinite(name_of(func), value, residual)
-                first, second = (
-                    torch.where(c == 0, 0, c * tensor_of(its, value))
-                    for c, its in zip(pair.components, found, strict=True)
-                )
+                means = [tensor_of(numbers, value) for numbers in found]
+                first = torch.where(first == 0, 0, first * means[0])
+                second = torch.where(second == 0, 0, second * means[1])
                 return made_of(value, residual, pair.together(first, second), pair.like, pair.labels)
         if found is not None:
             means = [tensor_of(numbers, value) for numbers in found]
