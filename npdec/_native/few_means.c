@@ -93,6 +93,85 @@ smooth_numbers(PyObject *module, PyObject *const *args, Py_ssize_t count)
     return or_none(made == NULL ? left_to_python() : made);
 }
 
+/* --- beside a few constants --------------------------------------------------------------------------------------- */
+
+/* An end of the function: in the dtype and the shape, on the host. */
+static int
+is_end(PyObject *made, const Array *like, Array *at)
+{
+    return made != NULL && Py_IS_TYPE(made, arrays.tensor) && look_at_any(made, at) && are_alike(at, like)
+        && is_of_one_dtype(at, like) && is_on_host(at) && is_readable(made);
+}
+
+/* The slope of one number of the function, as `npdec._law.means_of_few` has it of each of a few; 0 where Python is to say. */
+static int
+slope_beside_constant(int which, int bits, double x, double r, double constant, int is_turned, double fx, double fr,
+                      double *slope)
+{
+    const Range *range = few_range(bits);
+    double step = x - r, change = fx - fr;
+    int is_whole = which == MEAN_POWER && !is_turned && (constant == 2 || constant == 3 || constant == 4);
+    if (!isfinite(change))
+        return 0;
+    if (is_whole) {
+        *slope = constant == 2 ? x + r : constant == 3 ? x * (x + r) + r * r : (x + r) * (x * x + r * r);
+        return fabs(*slope) <= range->greatest;
+    }
+    if (step == 0 || !(range->tiny + fx * fr <= kept * change * change))
+        return 0;
+    *slope = change / step;
+    return range->least <= fabs(*slope) && fabs(*slope) <= range->most;
+}
+
+/* smooth_beside(which, function, a, b): of a few decomposed numbers, or one, beside a few constants, or one; or None. */
+PyObject *
+smooth_beside(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    Parts x;
+    Array constants, after, before;
+    double sums[FEW_COMPONENTS], slopes[HANDFUL];
+    PyObject *ends[2] = {NULL, NULL}, *components = NULL, *made = NULL;
+    if (count != 4 || !PyLong_CheckExact(args[0]) || kept == 0 || is_traced() || is_observed() || !is_usual_rule())
+        return or_none(left_to_python());
+    int which = (int)PyLong_AsLong(args[0]), is_turned = !Py_IS_TYPE(args[2], given.type);
+    PyObject *other = args[is_turned ? 2 : 3];
+    if (which == MEAN_NEXT || !Py_IS_TYPE(other, arrays.tensor) || !look_at_any(other, &constants)
+        || !is_on_host(&constants) || !is_readable(other) || !parts_of(args[is_turned ? 3 : 2], &x))
+        return or_none(left_to_python());
+    const Array *like = x.value_at.rank == 0 ? &constants : &x.value_at;
+    Py_ssize_t size = elements_in(like), rows = x.components_at.shape[0];
+    int is_open = is_of_one_dtype(&constants, &x.value_at) && size > 0 && size <= HANDFUL && rows * size <= FEW_COMPONENTS
+               && (constants.rank == 0 || are_alike(like, &constants)) && like->rank < MOST_AXES && few_is_open(&x);
+    for (int i = 0; i < 2 && is_open; i++) {
+        PyObject *its[3] = {NULL, other, other};
+        its[is_turned ? 2 : 1] = i ? x.residual : x.value;
+        ends[i] = PyObject_Vectorcall(args[1], its + 1, 2 | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
+        is_open = ends[i] != NULL;
+    }
+    is_open = is_open && is_end(ends[0], like, &after) && is_end(ends[1], like, &before);
+    int bits = x.value_at.bits;
+    for (Py_ssize_t i = 0; i < size && is_open; i++) {
+        Py_ssize_t at = x.value_at.rank == 0 ? 0 : i, beside = constants.rank == 0 ? 0 : i;
+        is_open = slope_beside_constant(which, bits, few_element_of(&x.value_at, at), few_element_of(&x.residual_at, at),
+                                        few_element_of(&constants, beside), is_turned, few_element_of(&after, i),
+                                        few_element_of(&before, i), &slopes[i]);
+    }
+    if (is_open) {
+        int64_t shape[MOST_AXES + 1] = {rows};
+        const Array of_all = {.rank = like->rank + 1, .shape = shape, .bits = bits};
+        memcpy(shape + 1, like->shape, sizeof(*shape) * (size_t)like->rank);
+        for (Py_ssize_t i = 0; i < rows * size; i++)
+            sums[i] = few_element_of(&x.components_at, x.value_at.rank == 0 ? i / size : i)
+                    * to_bits(bits, slopes[i % size]);
+        if ((components = few_tensor_of(sums, &of_all, rows * size)) != NULL)
+            made = assembled(Py_NewRef(ends[0]), Py_NewRef(ends[1]), components, &x);
+    }
+    Py_XDECREF(ends[0]);
+    Py_XDECREF(ends[1]);
+    let_parts_go(&x);
+    return or_none(made == NULL ? left_to_python() : made);
+}
+
 /* mean_power(x, y, r, s), of floats: the mean gradients of x ** y on its path from r ** s; None where they are not known
  * here. */
 PyObject *
