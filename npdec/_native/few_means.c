@@ -4,6 +4,8 @@
 #include "means.h"
 #include <math.h>
 
+#define LONGEST 0x1p40 /* `npdec._law.of_few` */
+
 static struct {
     double wanted, rounding, digits; /* `npdec._law.means_of_few`, of single and double precision */
 } limits[2];
@@ -37,18 +39,52 @@ are_complete(int bits, const Number *x, const Number *y, double fx, double fr, c
         && fabs(means[0]) <= given.steep && fabs(means[1]) <= given.steep && gross <= limits[which].digits * (a + b);
 }
 
-/* The slope of a function of one beside a constant: the secant, where it has its digits. */
+/* The slope between close numbers, whose secant has lost digits. */
 static int
-is_secant(int which, int bits, const Number *x, double constant, int is_turned, double fx, double fr, double *slope)
+slope_of_close(int which, double x, double r, double constant, int is_turned, double fx, double fr, double *slope)
+{
+    double means[2], step = x - r;
+    if (which != MEAN_POWER) {
+        if (!(is_turned ? means_of(which, constant, x, constant, r, fx, fr, means)
+                        : means_of(which, x, constant, r, constant, fx, fr, means)))
+            return 0;
+        *slope = means[is_turned];
+    }
+    else
+        *slope = is_turned ? pow(constant, r) * expm1(step * log(constant)) / step
+                           : pow(r, constant) * expm1(constant * log1p(step / r)) / step;
+    return isfinite(*slope);
+}
+
+/* The slope of one number of the function, as `npdec._law.means_of_few` has it of each of a few; 0 where Python is to say. */
+static int
+slope_beside_constant(int which, int bits, double x, double r, double constant, int is_turned, double fx, double fr,
+                      double *slope)
 {
     const Range *range = few_range(bits);
-    double step = x->x - x->r, change = fx - fr;
+    double step = x - r, change = fx - fr, found;
     int is_whole = which == MEAN_POWER && !is_turned && (constant == 2 || constant == 3 || constant == 4);
-    if (is_whole || (which == MEAN_POWER && is_turned && constant == 0) || which == MEAN_NEXT)
+    if (!isfinite(change) || !isfinite(step))
         return 0;
-    if (step == 0 || !(range->tiny + fx * fr <= kept * change * change))
+    if (is_whole) {
+        *slope = constant == 2 ? x + r : constant == 3 ? x * (x + r) + r * r : (x + r) * (x * x + r * r);
+        return fabs(*slope) <= range->greatest;
+    }
+    if (which == MEAN_POWER && !is_turned && constant == 0)
+        return *slope = 0, fx == 1 && fr == 1;
+    if (step == 0)
         return 0;
     *slope = change / step;
+    if (which == MEAN_NEXT)
+        return fabs(step) < LONGEST && fabs(*slope) <= range->most;
+    if (!(range->tiny + fx * fr <= kept * change * change)) {
+        if (!slope_of_close(which, x, r, constant, is_turned, fx, fr, &found))
+            return 0;
+        if (fabs(found - *slope) <= 16 * range->eps * (fabs(fx) + fabs(fr)) / fabs(step))
+            *slope = found;
+        if (*slope == 0 && change == 0)
+            return 1;
+    }
     return range->least <= fabs(*slope) && fabs(*slope) <= range->most;
 }
 
@@ -78,11 +114,12 @@ smooth_numbers(PyObject *module, PyObject *const *args, Py_ssize_t count)
     if (bits != 0 && end_of(args[1], args + 2, numbers, 0, bits, &fx) && end_of(args[1], args + 2, numbers, 1, bits, &fr)) {
         if (!are_both) {
             const Number *one = x->carries ? x : y, *constant = x->carries ? y : x;
-            is_known = is_secant(which, bits, one, constant->x, y->carries, fx, fr, &weights[y->carries])
+            is_known = slope_beside_constant(which, bits, one->x, one->r, constant->x, y->carries, fx, fr,
+                                             &weights[y->carries])
                     || (one->x == one->r && fx == fr && !moves(one));
         }
         else if (which == MEAN_POWER && y->x == y->r && !moves(y)) /* which may be of a negative base */
-            is_known = is_secant(which, bits, x, y->x, 0, fx, fr, &weights[0]);
+            is_known = slope_beside_constant(which, bits, x->x, x->r, y->x, 0, fx, fr, &weights[0]);
         else
             is_known = means_of(which, x->x, y->x, x->r, y->r, fx, fr, weights)
                     && are_complete(bits, x, y, fx, fr, weights);
@@ -103,26 +140,6 @@ is_end(PyObject *made, const Array *like, Array *at)
         && is_of_one_dtype(at, like) && is_on_host(at) && is_readable(made);
 }
 
-/* The slope of one number of the function, as `npdec._law.means_of_few` has it of each of a few; 0 where Python is to say. */
-static int
-slope_beside_constant(int which, int bits, double x, double r, double constant, int is_turned, double fx, double fr,
-                      double *slope)
-{
-    const Range *range = few_range(bits);
-    double step = x - r, change = fx - fr;
-    int is_whole = which == MEAN_POWER && !is_turned && (constant == 2 || constant == 3 || constant == 4);
-    if (!isfinite(change))
-        return 0;
-    if (is_whole) {
-        *slope = constant == 2 ? x + r : constant == 3 ? x * (x + r) + r * r : (x + r) * (x * x + r * r);
-        return fabs(*slope) <= range->greatest;
-    }
-    if (step == 0 || !(range->tiny + fx * fr <= kept * change * change))
-        return 0;
-    *slope = change / step;
-    return range->least <= fabs(*slope) && fabs(*slope) <= range->most;
-}
-
 /* smooth_beside(which, function, a, b): of a few decomposed numbers, or one, beside a few constants, or one; or None. */
 PyObject *
 smooth_beside(PyObject *module, PyObject *const *args, Py_ssize_t count)
@@ -135,7 +152,7 @@ smooth_beside(PyObject *module, PyObject *const *args, Py_ssize_t count)
         return or_none(left_to_python());
     int which = (int)PyLong_AsLong(args[0]), is_turned = !Py_IS_TYPE(args[2], given.type);
     PyObject *other = args[is_turned ? 2 : 3];
-    if (which == MEAN_NEXT || !Py_IS_TYPE(other, arrays.tensor) || !look_at_any(other, &constants)
+    if (!Py_IS_TYPE(other, arrays.tensor) || !look_at_any(other, &constants)
         || !is_on_host(&constants) || !is_readable(other) || !parts_of(args[is_turned ? 3 : 2], &x))
         return or_none(left_to_python());
     const Array *like = x.value_at.rank == 0 ? &constants : &x.value_at;
