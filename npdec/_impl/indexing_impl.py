@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from npdec._core.direct import Direct
-from npdec._core.tags import Array, ArrayLike, DTypeLike, Frozen, Opaque, OutArray, out_casting, public
+from npdec._core.tags import Affine, Array, ArrayLike, DTypeLike, Frozen, Opaque, OutArray, out_casting, public
 from npdec._impl import _host, _storage, _util, reduction_impl
 from npdec._impl._reduce import SUMMED
 from npdec._impl.getitem_impl import check_bounds, shape_text, wrap_negative
@@ -67,7 +67,9 @@ def _taken(a: torch.Tensor, index: torch.Tensor) -> torch.Tensor | None:
 
 @public(method=True, direct=Direct(_taken, linear=True))
 @out_casting("back")
-def take(a: ArrayLike, indices: Opaque, axis: int | None = None, out: OutArray | None = None, mode: str = "raise"):
+def take(
+    a: Affine[ArrayLike], indices: Opaque, axis: int | None = None, out: OutArray | None = None, mode: str = "raise"
+):
     """The elements (or slices along an axis) at the given indices, in an array of the indices' shape.
 
     Without an axis the elements are counted in row-major order. `mode` says what an index out of range does: "raise"

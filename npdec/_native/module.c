@@ -206,6 +206,9 @@ static PyMethodDef methods[] = {
      "larger_number(sign, a, b), of decomposed numbers: the maximum or minimum, or None."},
     {"smooth_numbers", (PyCFunction)(void (*)(void))smooth_numbers, METH_FASTCALL,
      "smooth_numbers(which, function, a, b), of decomposed numbers: one, or None."},
+    {"few_mapped", (PyCFunction)(void (*)(void))few_mapped, METH_FASTCALL,
+     "few_mapped(shape, constants, starts, places, weights, moves, tensors, value, residual), of decomposed tensors of few "
+     "numbers: one, or None."},
     {"smooth_beside", (PyCFunction)(void (*)(void))smooth_beside, METH_FASTCALL,
      "smooth_beside(which, function, a, b), of few decomposed numbers beside constants: what it gives, or None."},
     {"over_zero", (PyCFunction)(void (*)(void))over_zero, METH_FASTCALL,
