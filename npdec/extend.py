@@ -55,8 +55,8 @@ from npdec._normalizer.operators import attach_methods, attach_operators
 __all__ = [
     "Affine", "Array", "ArrayLike", "ArrayLikeOrScalar", "AxisLike", "Coefficients", "CountedMask", "DTypeLike", "Flat",
     "Frozen", "Inexact", "InPlace", "KeepDims", "Like", "Linear", "Mask", "Mirror", "Multilinear", "NoValue",
-    "Opaque", "OutArray", "Pointwise", "ShapeLike", "Smooth", "Stepwise", "View", "gives_back", "operation", "out_casting",
-    "ufunc", "writes_back",
+    "Opaque", "OutArray", "Pointwise", "ShapeLike", "Smooth", "Stepwise", "View", "gives_back", "operation",
+    "out_casting", "ufunc", "writes_back",
 ]  # fmt: skip
 
 

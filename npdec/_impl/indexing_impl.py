@@ -148,7 +148,7 @@ def _gathered(arr: torch.Tensor, index: torch.Tensor, axis: int = -1) -> torch.T
 
 
 @public(direct=Direct(_gathered, given=("axis",)))
-def take_along_axis(arr: ArrayLike, indices: Opaque, axis: int | None = -1) -> Array:
+def take_along_axis(arr: Affine[ArrayLike], indices: Opaque, axis: int | None = -1) -> Array:
     """From every vector along an axis the elements at its own indices, as `np.argsort` and `np.argmax` give them.
 
     `indices` has the dimensions of `arr` and broadcasts against it along the other axes; without an axis both are
@@ -175,7 +175,7 @@ def take_along_axis(arr: ArrayLike, indices: Opaque, axis: int | None = -1) -> A
 
 @public
 @out_casting("back")
-def compress(condition: Opaque, a: ArrayLike, axis: int | None = None, out: OutArray | None = None) -> Array:
+def compress(condition: Opaque, a: Affine[ArrayLike], axis: int | None = None, out: OutArray | None = None) -> Array:
     """The elements (or slices along an axis) where a vector of conditions holds; missing conditions are false.
 
     Without an axis the elements are counted in row-major order. Raises ValueError unless the condition has one axis,

@@ -177,7 +177,7 @@ def hstack(tup: Sequence[Affine[ArrayLike]], *, dtype: DTypeLike | None = None, 
 
 
 @public(direct=Direct(torch.dstack))
-def dstack(tup: Sequence[ArrayLike]) -> Array:
+def dstack(tup: Sequence[Affine[ArrayLike]]) -> Array:
     """The arrays one behind the other: along axis 2, those of fewer axes taken as by `np.atleast_3d`.
 
     Raises ValueError if they differ in another axis.

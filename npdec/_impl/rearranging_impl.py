@@ -93,7 +93,7 @@ def _repeat_each(a: torch.Tensor, repeats: torch.Tensor, axis: int) -> torch.Ten
 
 
 @public
-def resize(a: ArrayLike, new_shape: ShapeLike) -> Array:
+def resize(a: Affine[ArrayLike], new_shape: ShapeLike) -> Array:
     """An array of the new shape with the elements in row-major order, repeated from the start as often as needed.
 
     An array without elements gives zeros. Raises ValueError for a negative size. (The array method `resize` differs.)
@@ -332,7 +332,7 @@ def _insert_each(arr: torch.Tensor, index: torch.Tensor, values: torch.Tensor, a
 
 
 @public
-def delete(arr: ArrayLike, obj: Any, axis: int | None = None) -> Array:
+def delete(arr: Affine[ArrayLike], obj: Any, axis: int | None = None) -> Array:
     """The array without the elements (or slices along an axis) at the given indices.
 
     `obj` is an int, a slice, a sequence of ints, or of booleans of the axis' length. Without an axis the elements are

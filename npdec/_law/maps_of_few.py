@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import torch
 
+from npdec._core.signatures import Parameter
 from npdec._core.tags import NoValue
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._law.ordinary import is_observed
@@ -22,6 +23,7 @@ __all__ = ["mapped", "of_decomposed"]
 
 Function = Callable[..., Any]
 _REAL = frozenset({torch.float64, torch.float32})
+_INDICES = frozenset({torch.int64, torch.bool})
 _WORDS = frozenset({int, float, bool, str, type(None), type(NoValue), torch.dtype, torch.Size})
 _MOST_GIVEN, _MOST_MADE = 16, 64  # numbers
 _Tensor = torch.Tensor
@@ -40,9 +42,10 @@ def _place(shape: tuple[int, ...], place: int) -> _Place:
 
 
 class _Indices(NamedTuple):
-    """A constant tensor of a few integers."""
+    """A constant tensor of a few integers, or a mask."""
 
     shape: torch.Size
+    dtype: torch.dtype
     numbers: tuple[int, ...]
 
 
@@ -58,26 +61,30 @@ class _Map(NamedTuple):
     moves: bool  # whether each is one of the numbers, or constant
 
 
-def mapped(kernel: Function) -> Function:
-    """The kernel, whose decomposed arguments are of its tag for linear ones."""
+def mapped(kernel: Function, parameters: Sequence[Parameter]) -> Function:
+    """The kernel, of which some parameters are marked as `Affine`."""
     if calls is None:
         return kernel
 
+    places: frozenset[int | str] = frozenset(key for i, p in enumerate(parameters) if p.affine for key in (i, p.name))
+
     def apply(*args: Any, **kwargs: Any) -> Any:
-        made = None if tracing() or is_observed() else _of_few(kernel, args, kwargs)
+        made = None if tracing() or is_observed() else _of_few(kernel, places, args, kwargs)
         return kernel(*args, **kwargs) if made is None else made
 
     return apply
 
 
-def _of_few(kernel: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _of_few(kernel: Function, affine: frozenset[int | str], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     tensors: list[Any] = []
     dtype = None
     key: list[Any] = []
-    for x in (*args, *kwargs.values()):
+    for place, x in (*enumerate(args), *kwargs.items()):
         kind = type(x)
         if kind is DecomposedTensor:
             own = x.value.dtype
+            if place not in affine:
+                return None
             if dtype is None and own in _REAL:
                 dtype = own
             if own is not dtype:
@@ -86,9 +93,9 @@ def _of_few(kernel: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
             tensors.append(x)
         elif kind in _WORDS or (kind is tuple and all(type(item) in _WORDS for item in x)):
             key.append(x)
-        elif kind is _Tensor and x.dtype is torch.int64 and x.numel() <= _MOST_GIVEN and x.is_cpu:
-            key.append(_Indices(x.shape, tuple(x.reshape(-1).tolist())))
-        elif kind is list:
+        elif kind is _Tensor and x.dtype in _INDICES and x.numel() <= _MOST_GIVEN and x.is_cpu:
+            key.append(_Indices(x.shape, x.dtype, tuple(x.reshape(-1).tolist())))
+        elif kind is list and place in affine:
             places = []
             for item in x:
                 if type(item) is not DecomposedTensor or item.value.dtype not in _REAL:
@@ -168,7 +175,7 @@ def _filled(item: Any, following: Any) -> Any:
     if type(item) is _Place:
         return next(following)
     if type(item) is _Indices:
-        return torch.tensor(item.numbers, dtype=torch.int64).reshape(item.shape)
+        return torch.tensor(item.numbers, dtype=item.dtype).reshape(item.shape)
     if type(item) is tuple and item and type(item[0]) is _Place:
         return [next(following) for _ in item]
     return item

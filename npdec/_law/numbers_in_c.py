@@ -19,7 +19,7 @@ from npdec._native import calls
 
 __all__ = [
     "chosen", "clamped_number", "compared_numbers", "divided_by_zero", "ends_of_two", "jumps_of_numbers", "larger",
-    "over_zero", "smooth_beside", "smooth_numbers",
+    "over_zero", "smooth_numbers",
     "stepped_beside",
     "weighted", "weighted_arrays",
 ]  # fmt: skip
@@ -61,12 +61,6 @@ def smooth_numbers(key: Any, func: Function, a: Any, b: Any) -> Any:
     """A smooth function of two numbers, one of which may be constant, by the `key` of its means."""
     which = None if calls is None else NUMBERED.get(key)
     return None if which is None else calls.smooth_numbers(which, func, a, b)
-
-
-def smooth_beside(key: Any, func: Function, a: Any, b: Any) -> Any:
-    """The same of a few numbers, or one, beside a few constants, or one."""
-    which = None if calls is None else NUMBERED.get(key)
-    return None if which is None else calls.smooth_beside(which, func, a, b)
 
 
 def clamped_number(x: Any, low: Any, high: Any) -> Any:

@@ -18,6 +18,7 @@ from npdec._decomposed.broadcast_residuals import materialised_residual
 from npdec._decomposed.tensor import DecomposedTensor, Labels, merged, placed
 from npdec._law import ordinary, reverse_pairs
 from npdec._law.native_forms import in_c
+from npdec._law.of_few import with_axes
 from npdec._law.ordinary import (
     FACTORS,
     FEW,
@@ -29,7 +30,7 @@ from npdec._law.ordinary import (
 )
 
 __all__ = [
-    "Pair", "aligned", "einsum", "is_constant", "layer", "matmul", "middles", "midpoint", "pair_of", "with_axes",
+    "Pair", "aligned", "einsum", "is_constant", "layer", "matmul", "middles", "midpoint", "pair_of",
 ]  # fmt: skip
 
 Function = Callable[..., Any]
@@ -104,12 +105,6 @@ def _broadcast(a: DecomposedTensor, b: DecomposedTensor) -> Pair | None:
 def _fit(shape: Sequence[int], other: Sequence[int]) -> bool:
     """Whether two shapes broadcast against each other."""
     return all(m in (n, 1) or n == 1 for m, n in zip(reversed(shape), reversed(other)))
-
-
-def with_axes(components: torch.Tensor, axes: int) -> torch.Tensor:
-    """Components as those of a tensor with so many axes at least."""
-    missing = axes + 1 - components.ndim
-    return components.reshape(components.shape[0], *[1] * missing, *components.shape[1:]) if missing > 0 else components
 
 
 def _raised(x: DecomposedTensor, other: Any) -> torch.Tensor:

@@ -16,14 +16,15 @@ from npdec._decomposed.size_warnings import warn_infinite, warn_of_digits
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._impl.slopes_impl import rates_of_power
 from npdec._law import complex_laws, complex_of_few, ordinary
-from npdec._law.means_of_few import has_means, means_of_few, means_of_number, slope_beside, slopes_beside
-from npdec._law.numbers_in_c import ends_of_two, smooth_beside, smooth_numbers, weighted_arrays
+from npdec._law.means_of_few import NUMBERED, has_means, means_of_few, means_of_number, slope_beside, slopes_beside
+from npdec._law.numbers_in_c import ends_of_two, smooth_numbers, weighted_arrays
 from npdec._law.numbers_without_end import undefined_power
-from npdec._law.of_few import listed, repeated, tensor_of
+from npdec._law.of_few import listed, repeated, tensor_of, with_axes
 from npdec._law.ordinary import Number, built, is_moderate, is_ordinary, made_of, number_in, number_of
 from npdec._law.ordinary_numbers import constant_beside, numbers_in_two, sum_of_two
-from npdec._law.ordinary_pairs import Pair, pair_of, with_axes
+from npdec._law.ordinary_pairs import Pair, pair_of
 from npdec._law.ordinary_slopes import without_slope
+from npdec._native import calls
 from npdec._torch.tracing import name_of
 
 __all__ = ["by_means"]
@@ -49,7 +50,7 @@ def _by_means(
     if len(args) != 2 or not type(args[0]) is type(args[1]) is DecomposedTensor:
         if len(args) != 2 or type(x) is not DecomposedTensor:
             return of_one(func, args)
-        found = smooth_beside(key, func, *args)
+        found = calls.smooth_beside(NUMBERED[key], func, *args) if calls is not None and beside else None
         if found is not None:
             return found
         made: Any = NotImplemented if x.value.ndim else _beside_constant(key, func, *args)

@@ -60,7 +60,8 @@ def stepwise(
     if len(args) == 2 and not options:
         are_two = type(args[0]) is type(args[1]) is DecomposedTensor
         made = jumps_of_numbers(shares, func, *args)
-        if made is None:
+        divisor = args[1].value if type(args[1]) is DecomposedTensor else args[1]
+        if made is None and shares is not in_both_orders and not (type(divisor) is torch.Tensor and divisor.ndim):
             made = divided_by_zero(shares, func, *args)
         if made is not None:
             return made

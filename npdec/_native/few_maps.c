@@ -24,7 +24,7 @@ are_taken(PyObject *tensors, Given *all)
         if (!parts_of(PyTuple_GET_ITEM(tensors, i), &x))
             return 0;
         Py_ssize_t size = elements_in(&x.value_at), rows = x.components_at.shape[0];
-        int is_taken = all->size + size <= MOST_IN && rows > 0 && rows <= MOST_LABELS && few_is_open(&x)
+        int is_taken = is_by_rows(&x.value_at) && all->size + size <= MOST_IN && rows > 0 && rows <= MOST_LABELS && few_is_open(&x)
                     && (all->bits == 0 || all->bits == x.value_at.bits)
                     && few_places(&all->labels, x.labels, MOST_LABELS, places);
         all->bits = x.value_at.bits;

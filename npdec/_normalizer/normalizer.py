@@ -248,7 +248,10 @@ class _Source:
             test = " or ".join(f"type({p.name}) is _Decomposed" for p in ruled)
             call = f"_ruled{call} if {test} else _kernel{call}"
         elif affine := [p for p in self.arrays if p.affine]:
-            self.namespace |= {"_mapped": maps_of_few.mapped(self.kernel), "_of_decomposed": maps_of_few.of_decomposed}
+            self.namespace |= {
+                "_mapped": maps_of_few.mapped(self.kernel, self.parameters),
+                "_of_decomposed": maps_of_few.of_decomposed,
+            }
             of_one, of_many = "type({}) is _Decomposed", "_of_decomposed({})"
             test = " or ".join((of_many if p.sequence else of_one).format(p.name) for p in affine)
             call = f"_mapped{call} if {test} else _kernel{call}"
