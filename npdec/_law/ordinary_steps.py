@@ -60,7 +60,7 @@ def stepwise(
     if len(args) == 2 and not options:
         are_two = type(args[0]) is type(args[1]) is DecomposedTensor
         made = jumps_of_numbers(shares, func, *args)
-        divisor = args[1].value if type(args[1]) is DecomposedTensor else args[1]
+        divisor = getattr(args[1], "value", args[1])
         if made is None and shares is not in_both_orders and not (type(divisor) is torch.Tensor and divisor.ndim):
             made = divided_by_zero(shares, func, *args)
         if made is not None:
@@ -206,8 +206,7 @@ def _of_two(shares: Any, func: Function, args: Sequence[Any]) -> Any:
     if pair is None:
         return NotImplemented
     (x, y), (r, s), (first, second) = pair.values, pair.residuals, pair.components
-    assert first is not None
-    assert second is not None
+    assert first is not None and second is not None  # noqa: PT018
     if x.shape != y.shape:
         pair = _of_one_shape(pair)
         if pair is None:
@@ -258,7 +257,8 @@ def _made_of_two(
     components = pair.together(of_x, of_y)
     gross = by_x.abs() + by_y.abs()
     if value.dtype in _WITH_FEW_DIGITS or not torch.linalg.vector_norm(gross).item() <= STEEP:
-        warn_of_digits(name_of(func), gross, components, value, residual, reverse=False)
+        own = known[0] if type(known) is tuple else known
+        warn_of_digits(name_of(own), gross, components, value, residual, reverse=False)
     return built(value, residual, components, pair.labels)
 
 
