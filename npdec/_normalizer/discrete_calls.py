@@ -129,14 +129,7 @@ def _reciprocal(function: UfuncBase, x: Any) -> Any:
     ends = [_computed(function, _host(x._d, end)) for end in (u, w)]
     if all(end and _is_same(made, 1 / end) for made, end in zip(ends, (u, w), strict=True)):
         return None
-    _say_dropped(function, [Operand(u, w, column, x._t.labels)])
-    return ends[0]
-
-
-def _say_dropped(function: UfuncBase, operands: Sequence[Operand]) -> None:
-    """Say that contributions to integers are dropped, if there are any."""
-    if any(x.x != x.r or any(x.column) for x in operands):
-        warn_dropped(function.__name__)
+    return _without_contributions(function, ends[0], [Operand(u, w, column, x._t.labels)])
 
 
 def _of_one(function: UfuncBase, x: Any) -> Any:
@@ -208,6 +201,10 @@ def _made(after: Any, before: Any, components: list[float], labels: Labels, dtyp
         return wrap.wrap_scalar(number_of(bool(after._n), bool(before._n), components, labels, dtype))
     if kind is _INT64:
         return wrap.wrap_scalar(number_of(int(after._n), int(before._n), components, labels, _DOUBLE))
+    ends = float(after._n), float(before._n)
+    half = calls.number_of(*ends, components, labels, kind) if kind is _HALF and calls is not None else None
+    if half is not None:
+        return wrap.wrap_scalar(half)
     value, residual = (torch.scalar_tensor(end._n, dtype=kind, device="cpu") for end in (after, before))
     if kind.is_floating_point:
         made: Any = built(value, residual, torch.tensor(components, dtype=kind, device="cpu"), labels)
@@ -294,10 +291,11 @@ def _of_two(function: UfuncBase, inputs: tuple[Any, ...]) -> Any:
 
 
 def _without_contributions(function: UfuncBase, after: Any, operands: Sequence[Operand]) -> Any:
-    """What a division gives of integers by zero, through which contributions do not pass; None of floating results."""
+    """What a function gives of integers, through which contributions do not pass; None of floating results."""
     if any(end._d.is_floating_point for end in (after if type(after) is tuple else (after,))):
         return None
-    _say_dropped(function, operands)
+    if any(x.x != x.r or any(x.column) for x in operands):
+        warn_dropped(function.__name__)
     return after
 
 
