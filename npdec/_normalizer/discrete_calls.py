@@ -60,7 +60,7 @@ _ALONE = frozenset({"rint", "invert", "logical_not"})  # whose kernels leave the
 def answered_at_once(spec: Spec) -> frozenset[Any]:
     """The classes of scalars that carry something of which a function of torch is called at once: of booleans and
     integers the host knows more, but for logic."""
-    carriers = frozenset(wrap.CARRIERS.values())
+    carriers = frozenset(cls for dtype, cls in wrap.CARRIERS.items() if not (dtype.is_complex and spec.name == "sign"))
     return carriers if spec.operator in _LOGIC or spec.name == "logical_not" else carriers - CARRIED
 
 
