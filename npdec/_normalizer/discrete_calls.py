@@ -54,7 +54,7 @@ TAKEN = CARRIED | _FLOATS | _HOSTS | _PLAIN  # the operands of which two are fou
 MIXED = CARRIED | _FLOATS | _HOSTS | {bool}
 Ends = Sequence[Any]
 _LAWS = frozenset({"Pointwise", "Stepwise", "Linear"})
-_ALONE = frozenset({"rint", "invert", "logical_not"})  # whose kernels leave the law to torch's functions
+_ALONE = frozenset({"rint", "invert", "logical_not", "signbit"})  # whose kernels leave the law to torch's functions
 
 
 def answered_at_once(spec: Spec) -> frozenset[Any]:
@@ -96,11 +96,13 @@ def of_discrete(function: UfuncBase, inputs: tuple[Any, ...]) -> Any:
     arrays = discrete_arrays.is_given(inputs)
     if len(inputs) == 1 and function.__name__ in _KINDS and not arrays:
         return None if number_in_discrete(inputs[0]._t) is None else function(wrap.BOOLS[0])
-    if function.__name__ == "reciprocal" and not arrays:
-        return _reciprocal(function, inputs[0])
+    if function.__name__ == "reciprocal":
+        return None if arrays else _reciprocal(function, inputs[0])
     if len(inputs) == 1:
         tags = function._tag
-        if (tags not in _LAWS and function.__name__ not in _ALONE) or function.__name__ == "reciprocal":
+        if tags not in _LAWS and function.__name__ not in _ALONE:
+            return None
+        if function.__name__ == "signbit" and (arrays or inputs[0]._d is _BOOL):  # half precision is asked
             return None
         return discrete_arrays.of_one_array(function, inputs[0]) if arrays else _of_one(function, inputs[0])
     if not _takes_floats(function._loops):
