@@ -22,7 +22,7 @@ from npdec._torch.tracing import tracing
 __all__ = ["mapped", "of_decomposed"]
 
 Function = Callable[..., Any]
-_REAL = frozenset({torch.float64, torch.float32})
+_FLOATS = frozenset({torch.float64, torch.float32, torch.complex128, torch.complex64})
 _INDICES = frozenset({torch.int64, torch.bool})
 _WORDS = frozenset({int, float, bool, str, type(None), type(NoValue), torch.dtype, torch.Size})
 _MOST_GIVEN, _MOST_MADE = 16, 64  # numbers
@@ -85,7 +85,7 @@ def _of_few(kernel: Function, affine: frozenset[int | str], args: tuple[Any, ...
             own = x.value.dtype
             if place not in affine:
                 return None
-            if dtype is None and own in _REAL:
+            if dtype is None and own in _FLOATS:
                 dtype = own
             if own is not dtype:
                 return None
@@ -98,7 +98,7 @@ def _of_few(kernel: Function, affine: frozenset[int | str], args: tuple[Any, ...
         elif kind is list and place in affine:
             places = []
             for item in x:
-                if type(item) is not DecomposedTensor or item.value.dtype not in _REAL:
+                if type(item) is not DecomposedTensor or item.value.dtype not in _FLOATS:
                     return None
                 dtype = dtype or item.value.dtype
                 if item.value.dtype is not dtype:
@@ -148,10 +148,14 @@ def _map_of(kernel: Function, dtype: torch.dtype, count: int, names: tuple[str, 
     constant = at(-1)
     if type(constant) is not _Tensor or constant.dtype is not dtype or not 0 < constant.numel() <= _MOST_MADE:
         return None
-    columns = [(at(place) - constant).reshape(-1).tolist() for place in range(total)]
+    columns = [(at(place) - constant).reshape(-1) for place in range(total)]
+    if dtype.is_complex:
+        if any(bool(column.imag.any()) for column in (*columns, constant)):
+            return None
+        columns, constant = [column.real for column in columns], constant.real
     constants = constant.reshape(-1).tolist()
     starts, places, weights = [0], list[int](), list[float]()
-    for row in zip(*columns, strict=True):
+    for row in zip(*[column.tolist() for column in columns], strict=True):
         for place, weight in enumerate(row):
             if weight:
                 places.append(place)

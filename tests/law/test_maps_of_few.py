@@ -46,8 +46,9 @@ def given(dtype: str) -> dict[str, Any]:
     """Numbers with two components each, of which one may be infinite, and their parts."""
     made = {}
     for name, value in VALUES.items():
-        x, r = torch.tensor(value, dtype=getattr(torch, dtype)), torch.full_like(torch.tensor(value), 0.25)
-        r = r.to(x.dtype)
+        x = torch.tensor(value, dtype=getattr(torch, dtype))
+        x = x * (1 + 0.5j) if x.is_complex() else x
+        r = torch.full_like(x, 0.25)
         components = torch.stack([(x - r) * 0.75, (x - r) * 0.25])
         made[name] = np.asarray(np.DecomposedTensor(x, r, components, ("a", "b")))
     for name in "st":
@@ -62,7 +63,7 @@ def parts(made: Any) -> list[torch.Tensor]:
     return [tensor.value, tensor.residual, *tensor.components]
 
 
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("dtype", ["float64", "float32", "complex128", "complex64"])
 @pytest.mark.parametrize("case", CASES)
 def test_each_part_is_what_numpy_gives(case, dtype):
     """The value and the residual are NumPy's of these, and each component that of the component; twice, as the map is
