@@ -28,6 +28,7 @@ from npdec._core.tracebacks import ended, ends
 from npdec._decomposed import pickling
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._impl._util import cast, warn
+from npdec._native import calls
 from npdec._torch.tracing import refuse_recording
 from npdec.exceptions import AbsentDTypeError, DecompositionWarning
 
@@ -171,21 +172,21 @@ class BufferMethods(ArrayBase):
         b'\\x01\\x03\\x02\\x04'
         """
         refuse_recording("Python asks for the bytes of an array, which depend on the arguments")
-        tensor = self._t
+        if order == "C" and calls is not None and (few := calls.few_tobytes(self)) is not None:
+            return few
+        tensor = wrap.lent(self)
         if order == "C" and wrap.is_on_host(tensor) and tensor.is_contiguous() and not tensor.is_conj():
             return ctypes.string_at(tensor.data_ptr(), tensor.nbytes) if tensor.numel() else b""
-        letter = "C" if order is None else order.upper() if isinstance(order, str) else order
-        if not isinstance(letter, str):
+        if not isinstance(order, str | None):
             raise TypeError(f"order must be str, not {type(order).__name__}")
-        if letter not in ("C", "F", "A", "K"):
+        if (letter := "C" if order is None else order.upper()) not in ("C", "F", "A", "K"):
             raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
         if isinstance(tensor, DecomposedTensor):
             warn("tobytes drops the contributions of a decomposed array", DecompositionWarning)
             tensor = tensor.value
-        reverse = tuple(reversed(range(tensor.dim())))
-        letter = element_order.counted(self, letter)
-        fortran = tensor.dim() > 1 and not tensor.is_contiguous() and tensor.permute(reverse).is_contiguous()
-        return bytes_of(tensor.permute(reverse) if letter == "F" or (letter == "A" and fortran) else tensor)
+        letter, turned = element_order.counted(self, letter), tensor.permute(tuple(reversed(range(tensor.dim()))))
+        fortran = tensor.dim() > 1 and not tensor.is_contiguous() and turned.is_contiguous()
+        return bytes_of(turned if letter == "F" or (letter == "A" and fortran) else tensor)
 
     def __bytes__(self) -> bytes:
         return self.tobytes()

@@ -18,6 +18,7 @@ from npdec._core.base import ArrayBase, NDArrayBase
 from npdec._decomposed import aliasing, shared_storage
 from npdec._decomposed.tensor import DecomposedTensor, carries, is_broadcast
 from npdec._impl import _storage, _util
+from npdec._native import calls
 from npdec._torch.functorch import is_wrapped
 from npdec._torch.interrupts import Step, commit, undisturbed
 from npdec._torch.tracing import tracing
@@ -28,11 +29,10 @@ _new = object.__new__
 
 def view(source: Any, tensor: torch.Tensor) -> Any:
     """`tensor` as an array, known as a view of `source` if that is an array. A scalar is never aliased."""
-    cls = wrap.ARRAY
-    if type(source) is not cls and isinstance(source, ArrayBase):
-        tensor = tensor.clone()
-    if type(source) is not cls:
-        return wrap.wrap_array(tensor)
+    if type(source) is not wrap.ARRAY:
+        return wrap.wrap_array(tensor.clone() if isinstance(source, ArrayBase) else tensor)
+    if calls is not None and not tracing() and (lazy := calls.lazy_view(source, tensor)) is not None:
+        return lazy
     result = seen(source, tensor)
     if type(tensor) is DecomposedTensor and type(source._t) is DecomposedTensor and not tracing():
         aliasing.link(tensor, source._t)

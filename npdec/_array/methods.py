@@ -87,12 +87,12 @@ class ArrayMethods(DecompositionMixin, BufferMethods, ProtocolMixin):
     @property
     def strides(self) -> tuple[int, ...]:
         """The stride along each axis, in bytes."""
-        return tuple(stride * self._d.itemsize for stride in self._t.stride())
+        return tuple([stride * self._d.itemsize for stride in wrap.lent(self).stride()])
 
     @property
     def device(self) -> Any:
         """The torch device that holds the elements."""
-        return self._t.device
+        return wrap.lent(self).device
 
     def to_device(self, device: Any, /, *, stream: Any = None) -> Any:
         """The array on another device (itself if it is there already). `stream` is not supported: ValueError."""
@@ -135,9 +135,10 @@ class ArrayMethods(DecompositionMixin, BufferMethods, ProtocolMixin):
     @property
     def mT(self) -> Any:
         """The matrix transpose: a view with the last two axes exchanged. Raises ValueError for fewer than two."""
-        if self._t.dim() < 2:
+        tensor = wrap.viewed(self)
+        if tensor.dim() < 2:
             raise ValueError("matrix transpose with ndim < 2 is undefined")
-        return memory.view(self, self._t.mT)
+        return memory.view(self, tensor.mT)
 
     @property
     def real(self) -> Any:
@@ -184,8 +185,8 @@ class ArrayMethods(DecompositionMixin, BufferMethods, ProtocolMixin):
         array([ 1, -1])
         """
         try:
-            if order == "K" and casting == "unsafe" and copy is True and calls is not None and not tracing():
-                made = calls.few_astype(self, dtype)
+            if order == "K" and casting == "unsafe" and calls is not None and not tracing():
+                made = calls.few_astype(self, dtype, copy)
                 if made is not None:
                     return made
             absent = None
@@ -267,7 +268,8 @@ class ArrayMethods(DecompositionMixin, BufferMethods, ProtocolMixin):
 
     def tolist(self, /) -> Any:
         """The elements as nested lists of Python numbers (without contributions)."""
-        return self._t.tolist()
+        listed = None if calls is None or tracing() else calls.few_tolist(self)
+        return self._t.tolist() if listed is None else listed
 
     def __array_wrap__(self, /, array: Any, context: Any = None, return_scalar: bool | None = None) -> Any:
         if isinstance(self, SubclassBase) or isinstance(array, SubclassBase):
@@ -294,7 +296,8 @@ class ArrayMethods(DecompositionMixin, BufferMethods, ProtocolMixin):
             if len(shape) == 1 and shape[0] is None:  # which stands for the shape that it has
                 return memory.view(self, self._t.view(self._t.shape))
             size = as_shape(shape[0] if len(shape) == 1 else shape)
-            return memory.view(self, shape_impl.reshape(self._t, size, order=counted(self, order), copy=copy))
+            tensor = wrap.viewed(self)
+            return memory.view(self, shape_impl.reshape(tensor, size, order=counted(self, order), copy=copy))
         except Exception as error:
             raise ended(error)  # noqa: B904
 
@@ -310,10 +313,10 @@ class ArrayMethods(DecompositionMixin, BufferMethods, ProtocolMixin):
             tensor = self._t
             if type(tensor) is torch.Tensor and type(self) is wrap.ARRAY:
                 try:
-                    pair = len(axes) == 2 and type(axes[0]) is int is type(axes[1])
-                    if pair and axes == (1, 0) and tensor.dim() == 2:
+                    given = axes[0] if len(axes) == 1 and type(axes[0]) is tuple else axes
+                    if tuple(map(type, given)) == (int, int) and given == (1, 0) and tensor.dim() == 2:
                         return self.T
-                    found = tensor.permute(axes)
+                    found = tensor.permute(given)
                 except (TypeError, RuntimeError, IndexError):  # NumPy's words are found below
                     pass
                 else:

@@ -139,7 +139,7 @@ class Composition(ElementAccess, ArrayBuffer, ArrayMethods, NDArrayBase, metacla
     @property
     def strides(self) -> tuple[int, ...]:
         """The stride along each axis, in bytes. Assigning strides is deprecated, as in NumPy."""
-        return tuple(stride * self._d.itemsize for stride in self._t.stride())
+        return tuple([stride * self._d.itemsize for stride in wrap.lent(self).stride()])
 
     @strides.setter
     @ends

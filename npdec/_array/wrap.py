@@ -52,6 +52,12 @@ def lent(array: Any) -> torch.Tensor:
     return tensor
 
 
+def viewed(array: Any) -> torch.Tensor:
+    """The same, to make views of for `memory.view`: only an array that runs backwards does not stay lazy."""
+    tensor: torch.Tensor = array._t if calls is None or type(array) is not ARRAY or tracing() else array._viewed
+    return tensor
+
+
 def register_array(cls: type[NDArrayBase]) -> None:
     """Make `cls` the class of arrays. Called once, where it is defined; RuntimeError if there is one."""
     global ARRAY  # noqa: PLW0603  (read more often than a slot could be)

@@ -87,7 +87,7 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = False, **kwargs: Any
     if isinstance(out, tuple):
         raise TypeError("keyword parameter out must be an array for einsum, not a tuple")
     subscripts, arrays = _read(operands)
-    tensors = [as_beside(array, arrays) for array in arrays]
+    tensors = [wrap.viewed(array) if type(array) is wrap.ARRAY else as_beside(array, arrays) for array in arrays]
     computed = None if dtype is None else as_dtype(dtype)
     if computed is None and optimize is False and type(out) is wrap.ARRAY:  # which takes part in promotion
         computed = functools.reduce(dtypes_impl.promote_types, [x.dtype for x in tensors], out._d)

@@ -106,7 +106,7 @@ class nditer(Walk):
             self._backwards = set()
         wanted = targets(found, options, op_dtypes)
         nditer_writing.check(found, options, places, self._shape)
-        device = known[0][0]._t.device if known else _devices.current_device()
+        device = known[0][0].device if known else _devices.current_device()
         given = [
             nditer_writing.allocated(place, self._shape, self._order, dtype, device) if array is None else array
             for array, place, dtype in zip(found, places, wanted, strict=True)
@@ -145,7 +145,7 @@ class nditer(Walk):
         self._shape, self._order, self._backwards = shape, list(range(len(shape))), set()
         self._places = [list(self._order)] * len(options.operands)
         nditer_writing.check(options.operands, options, self._places, shape)
-        self._operands = self._views = options.operands
+        self._operands = self._views = nditer_writing.with_rows(options, shape)
         self._own, self._temporary, self._copied, self._buffer = {}, [], False, _BUFFER
         self._written = {number: self._operands[number]._d for number in options.written}
         self._strides = [strides_of_rows(shape)] * len(self._operands)

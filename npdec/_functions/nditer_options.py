@@ -96,6 +96,7 @@ class Options:
                 )
 
 
+_NEW = frozenset({"writeonly", "allocate"})
 _OF_ROWS = _TRACKING | {"external_loop", "zerosize_ok", "refs_ok", "ranged"}
 
 
@@ -108,12 +109,14 @@ def _lies_in_rows(array: Composition) -> bool:
 
 
 def shape_of_rows(options: Options) -> tuple[int, ...] | None:
-    """The shape of operands that are arrays of one shape, lie row by row, and of which nothing more is asked; None for
-    others."""
+    """The shape of operands that are arrays of one shape, lie row by row, or are to be allocated, and of which nothing
+    more is asked; None for others."""
     shape = None
     if options.order == "F" or not options.flags <= _OF_ROWS:
         return None
     for array, given, wishes in zip(options.operands, options.given, options.of_operands, strict=True):
+        if array is None and wishes == _NEW:
+            continue
         if type(array) is not Composition or array is not given or not wishes <= _MODES:
             return None
         if shape is not None and array.shape != shape:
@@ -127,7 +130,7 @@ def shape_of_rows(options: Options) -> tuple[int, ...] | None:
 def _operand_flags(op_flags: Any, operands: Sequence[Any]) -> list[frozenset[str]]:
     complaint, count = "op_flags must be a tuple or array of per-op flag-tuples", len(operands)
     if op_flags is None:
-        return [frozenset({"writeonly", "allocate"} if item is None else {"readonly"}) for item in operands]
+        return [_NEW if item is None else frozenset({"readonly"}) for item in operands]
     if not isinstance(op_flags, (list, tuple)):
         raise ValueError(complaint)
     if all(isinstance(flag, str) for flag in op_flags):
@@ -232,6 +235,10 @@ def laid_out(array: Composition, place: Place, lengths: Sequence[int]) -> Compos
     kept = [axis for axis in place if axis is not None]
     if len(kept) == len(place) == array.ndim and [array.shape[axis] for axis in kept] == list(lengths):
         return array if kept == list(range(array.ndim)) else array.transpose(kept)
+    if calls is not None and not tracing():
+        lazy: Composition | None = calls.few_along(array, place, lengths)
+        if lazy is not None:
+            return lazy
     tensor = array._t
     for axis in sorted(set(range(array.ndim)).difference(kept), reverse=True):
         tensor = tensor.select(axis, 0)

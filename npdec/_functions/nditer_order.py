@@ -9,6 +9,8 @@ from collections.abc import Sequence
 import torch
 
 from npdec._array.ndarray import Composition
+from npdec._native import calls
+from npdec._torch.tracing import tracing
 
 __all__ = ["Place", "iteration_order", "strides_along", "strides_of_rows"]
 
@@ -18,6 +20,10 @@ Place = list["int | None"]
 
 def strides_of(array: Composition) -> tuple[int, ...]:
     """The strides of an array in elements, negative where it is, or views, a copy that stands for a reversed view."""
+    if calls is not None and not tracing():
+        lazy: tuple[int, ...] | None = calls.few_strides(array)
+        if lazy is not None:
+            return lazy
     strides = tuple(array._t.stride())
     origin = getattr(getattr(array, "_m", None), "origin", None)
     copy = None if origin is None else origin()

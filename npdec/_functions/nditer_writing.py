@@ -11,13 +11,13 @@ from npdec._array import memory, wrap
 from npdec._array.ndarray import Composition
 from npdec._core.base import SubclassBase
 from npdec._core.door import subclasses
-from npdec._functions.nditer_options import Options, Place
+from npdec._functions.nditer_options import Options, Place, targets
 from npdec._functions.shares_memory import shares_memory
 from npdec._impl import _util
 from npdec._impl._storage import innermost
 from npdec.exceptions import AbsentDTypeError, TooHardError
 
-__all__ = ["UNWRITTEN", "Handed", "allocated", "apart", "check", "chunk", "of_classes"]
+__all__ = ["UNWRITTEN", "Handed", "allocated", "apart", "check", "chunk", "of_classes", "with_rows"]
 
 UNWRITTEN = (
     "Temporary data had not been written back to one of the operands before the iterator was deleted: use nditer as a "
@@ -77,7 +77,21 @@ def allocated(
     if sorted(own for own in owns if own is not None) != list(range(len(owns))):
         raise ValueError("automatically allocated output array specified with an inconsistent axis mapping")
     tensor = torch.empty([shape[axis] for axis in walked], dtype=dtype, device=device)
-    return wrap.wrap_array(tensor.permute([owns.index(own) for own in range(len(owns))]))
+    axes = [owns.index(own) for own in range(len(owns))]
+    return wrap.wrap_array(tensor if axes == sorted(axes) else tensor.permute(axes))
+
+
+def with_rows(options: Options, shape: tuple[int, ...]) -> list[Composition]:
+    """The operands, with new ones that lie row by row."""
+    if all(array is not None for array in options.operands):
+        return options.operands
+    dtypes = targets(options.operands, options, None)
+    device = next(array.device for array in options.operands if array is not None)
+    order, place = range(len(shape)), [*range(len(shape))]
+    return [
+        allocated(place, shape, order, dtype, device) if array is None else array
+        for array, dtype in zip(options.operands, dtypes, strict=True)
+    ]
 
 
 def of_classes(operands: Sequence[Composition], options: Options) -> dict[int, Any]:

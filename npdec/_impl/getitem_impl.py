@@ -101,7 +101,7 @@ class Plan:
     `basic` is the part that torch's views do; it leaves the axes which arrays index whole. `flips` are the axes of that
     view whose slices run backwards. `axes` are the axes of the view that arrays index, and `index` their int64 tensors.
     `position` is where in the result the axes of the broadcast index go. `distinct` says that no element is indexed
-    twice, `masked` that the key is one boolean array of the array's own dimensions, and `leads` that
+    twice, `masked` that the key is one boolean array of the array's own shape, and `leads` that
     arrays index the first axes, and that no slice runs backwards. `unchecked` are the index tensors, with the size and
     the number of the axis, whose bounds `check_bounds` has to look at.
     """
@@ -114,7 +114,7 @@ class Plan:
         self.flips: list[int] = []
         self.axes: list[int] = []
         self.index: list[torch.Tensor] = []
-        self.masked = len(items) == 1 and is_mask(items[0]) and items[0].ndim == len(shape)
+        self.masked = len(items) == 1 and is_mask(items[0]) and tuple(items[0].shape) == tuple(shape)
         has_arrays = any(isinstance(item, torch.Tensor) for item in items)
         groups = 0  # of neighbouring arrays (and ints, where there are arrays)
         in_group = False

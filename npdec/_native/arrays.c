@@ -270,8 +270,24 @@ view(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
     if (count != 2)
         return PyErr_Format(PyExc_TypeError, "view() takes an array and a tensor, not %zd arguments", count);
+    PyObject *made = lazy_view_by(module, args, count);
+    if (made != Py_None)
+        return made;
     int is_array = arrays.type != NULL && Py_IS_TYPE(args[0], arrays.type);
-    PyObject *made = is_array ? view_of(args[0], Py_NewRef(args[1])) : NULL;
+    made = is_array ? view_of(args[0], Py_NewRef(args[1])) : NULL;
+    return made != NULL || PyErr_Occurred() ? made : Py_NewRef(Py_None);
+}
+
+/* The same of a lazy array, which stays lazy; with a reason it is read-only for that. */
+PyObject *
+lazy_view_by(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    if (count != 2 && count != 3)
+        return PyErr_Format(PyExc_TypeError, "lazy_view() takes an array, a tensor and a reason, not %zd arguments", count);
+    if (arrays.type == NULL || !Py_IS_TYPE(args[0], arrays.type) || SLOT(args[0], arrays.of_elements) == NULL
+        || !Py_IS_TYPE(args[1], arrays.tensor))
+        return Py_NewRef(Py_None);
+    PyObject *made = lazily_seen(args[0], args[1], count == 3 ? args[2] : NULL);
     return made != NULL || PyErr_Occurred() ? made : Py_NewRef(Py_None);
 }
 

@@ -9,6 +9,7 @@ typedef struct {
     PyObject *many;    /* a set: those in which many elements are computed elsewhere */
     PyObject *result;  /* the dtype of the result, None for that of the operands, False for what the tensor has */
     PyObject *numbers; /* {type: set}: the dtypes of arrays beside a Python number */
+    int is_bare;       /* 1 where torch is given that number, no tensor of it */
     PyObject *hosts;   /* {type: dtype}: the scalars that are taken as their numbers */
     PyObject *devices; /* its `used` is not False where a number may be of another device */
     PyObject *apart;   /* of an operator in place a set: the dtypes that it computes otherwise than torch; else NULL */
@@ -152,6 +153,12 @@ taken_beside(const Call *call, PyObject *other, PyObject *dtype)
         PyObject *dtypes = PyDict_GetItemWithError(call->numbers, (PyObject *)Py_TYPE(other));
         if (dtypes == NULL || PySet_Contains(dtypes, dtype) <= 0)
             return NULL;
+        if (call->is_bare) {
+            int beyond = 0;
+            if (PyLong_CheckExact(other))
+                PyLong_AsLongLongAndOverflow(other, &beyond);
+            return beyond || (PyFloat_CheckExact(other) && PyFloat_AS_DOUBLE(other) > 9e18) ? NULL : other;
+        }
     }
     else {
         int kind = kind_of_type(Py_TYPE(other));
@@ -336,6 +343,7 @@ attach_call(PyObject *module, PyObject *args)
     call->is_power = stem != NULL && strcmp(stem, "power") == 0;
     call->few = stem == NULL ? NULL : loops_of(call->is_power ? "square" : stem);
     call->is_turned = PyDict_GetItemString(names, "turned") == Py_True;
+    call->is_bare = PyDict_GetItemString(names, "bare") == Py_True;
     call->skipped = skipped;
     call->reduces = PyDict_GetItemString(names, "reduces") != NULL;
     call->most = PyLong_AsSsize_t(PyDict_GetItemString(names, "most"));

@@ -67,8 +67,17 @@ static const double BOUNDS[KINDS][2] = {
     [INT64] = {-0x1p63 - 2048, 0x1p63}, [UINT8] = {-1, 256}, [UINT16] = {-1, 65536}, [UINT32] = {-1, 4294967296.0},
     [UINT64] = {-1, 0x1p64}};
 
-/* What writes all of these elements in another kind as torch does; NULL where that is not sure. */
-static Inner *
+int
+are_within(const Elements *of, int kind)
+{
+    const int64 *numbers = (const int64 *)of->memory;
+    for (Py_ssize_t i = size_of(of); i-- > 0;)
+        if (!((double)numbers[i] > BOUNDS[kind][0] && (double)numbers[i] < BOUNDS[kind][1]))
+            return 0;
+    return 1;
+}
+
+Inner *
 cast_for(const Elements *of, int kind)
 {
     if (kind == BOOL && of->kind != BOOL) {
@@ -203,11 +212,14 @@ few_flatten(PyObject *module, PyObject *array)
     return or_none(copy == NULL ? left_to_python() : copy);
 }
 
-/* `a.astype(dtype)`: not to be called where floating-point errors are looked for. */
+/* `a.astype(dtype, copy)`: not to be called where floating-point errors are looked for. */
 PyObject *
 few_astype(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
-    int kind = count != 2 || is_watching() ? -1 : kind_meant(args[1]);
+    int kind = count != 3 || !PyBool_Check(args[2]) || is_watching() ? -1 : kind_meant(args[1]);
+    if (kind >= 0 && args[1] != Py_None && args[2] == Py_False && Py_IS_TYPE(args[0], arrays.type)
+        && dtype_of_kind(kind) == SLOT(args[0], arrays.of_dtype))
+        return Py_NewRef(args[0]);
     PyObject *copy = kind < 0 || args[1] == Py_None ? NULL : copied_as(args[0], kind, AS_THEY_LIE);
     return or_none(copy == NULL ? left_to_python() : copy);
 }

@@ -150,7 +150,7 @@ read_element(PyObject *array, PyObject *key)
             window = Py_NewRef(not_yet), elements = &now;
     }
     char *place = window == NULL ? NULL : place_of(elements, key);
-    PyObject *found = place == NULL ? left_to_python() : scalar_of(elements->kind, number_at(elements, place));
+    PyObject *found = place == NULL ? left_to_python() : scalar_at(elements, place);
     if (found != NULL && window == not_yet) /* it opens the second time */
         Py_XSETREF(SLOT(array, arrays.of_window), Py_NewRef(window));
     Py_XDECREF(window);
@@ -194,7 +194,7 @@ read_part(PyObject *array, PyObject *key)
     const Elements *elements = (const Elements *)SLOT(array, arrays.of_elements);
     const char *place = elements == NULL || is_in_mode() ? NULL : place_of(elements, key);
     if (place != NULL)
-        return scalar_of(elements->kind, number_at(elements, place));
+        return scalar_at(elements, place);
     int kind = kind_of_key(key, 1);
     if ((kind == 0 && !is_of_integers(key)) || is_seen_by_torch() || !hold(array))
         return NULL;

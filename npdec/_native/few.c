@@ -152,7 +152,7 @@ scalar_of_two(const Loops *loops, Operand *a, Operand *b)
     Elements made = {.kind = loops->result == SAME ? kind : loops->result, .memory = (char *)&element};
     made.itemsize = SIZES[made.kind];
     over(loops->of[kind], 0, NULL, made.memory, a->at->memory, b->at->memory, by);
-    return scalar_of(made.kind, number_at(&made, made.memory));
+    return scalar_at(&made, made.memory);
 }
 
 PyObject *
@@ -209,7 +209,7 @@ few_of_scalars(const Loops *loops, PyObject *x, PyObject *y)
     over(loops->of[kind], 0, NULL, (char *)&element, a.at->memory, b.at->memory, by);
     found.kind = loops->result == SAME ? kind : loops->result;
     found.itemsize = SIZES[found.kind];
-    return scalar_of(found.kind, number_at(&found, (char *)&element));
+    return scalar_at(&found, (char *)&element);
 }
 
 /* The greatest or the least of few numbers; None for many, and for zeros of both signs, of which torch says one. */
@@ -232,7 +232,7 @@ extreme(PyObject *array, const char *name)
     over(loops->of[a.kind], a.at->rank, a.at->shape, (char *)&found, a.at->memory, (char *)&found, by);
     if (is_open(loops, a.kind, a.at->rank, a.at->shape, a.at->memory, (char *)&found, by))
         Py_RETURN_NONE;
-    return scalar_of(a.kind, number_at(&one, (char *)&found));
+    return scalar_at(&one, (char *)&found);
 }
 
 PyObject *

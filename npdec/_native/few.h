@@ -23,6 +23,8 @@ int spread(const Elements *operand, int rank, const Py_ssize_t *shape, Py_ssize_
 void over(Inner *inner, int rank, const Py_ssize_t *shape, char *to, const char *a, const char *b,
           Py_ssize_t (*by)[MOST_AXES]);
 Inner *cast_of(int from, int to);
+Inner *cast_for(const Elements *of, int kind);        /* writes these elements as torch does; NULL where not sure */
+int are_within(const Elements *of, int kind);         /* whether integers of int64, in a row, are in another dtype */
 int copied(Operand *operand, int kind);               /* in another kind, or apart from what is written */
 int overlap(const Elements *a, const Elements *b);     /* 0: apart, 1: the same elements, 2: otherwise */
 int can_be_written(const Elements *to);

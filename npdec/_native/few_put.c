@@ -5,12 +5,14 @@ static int
 put(PyObject *array, const Elements *to, Operand *given)
 {
     Py_ssize_t by[3][MOST_AXES] = {{0}};
+    Inner *cast;
     if (given->given != NULL) {
         if (to->kind == BOOL || given->kind == BOOL || !in_kind(given, to->kind))
             return 0;
+        cast = cast_of(given->kind, to->kind);
     }
     else {
-        Inner *cast = cast_of(given->kind, to->kind);
+        cast = cast_for(given->at, to->kind);
         int lies = cast == NULL || !are_few(size_of(given->at)) ? -1 : overlap(to, given->at);
         if (lies < 0)
             return 0;
@@ -18,8 +20,8 @@ put(PyObject *array, const Elements *to, Operand *given)
             return 1; /* x[key] += y, which has written the view */
         if (lies && !copied(given, to->kind))
             return 0;
+        cast = lies ? cast_of(given->kind, to->kind) : cast;
     }
-    Inner *cast = cast_of(given->kind, to->kind);
     if (cast == NULL || !spread(given->at, to->rank, to->shape, by[1]) || tell(array) < 0)
         return 0;
     memcpy(by[0], to->strides, sizeof(to->strides));
@@ -34,6 +36,15 @@ few_written(PyObject *array, const Elements *to, PyObject *value)
     PyObject *made;
     given.copy = NULL;
     if (is_watching() || !can_be_written(to))
+        return 0;
+    if (taken_as(to->kind, value, &given.number)) { /* a number, as what it becomes */
+        given.here = (Elements){.memory = (char *)&given.number, .kind = to->kind, .itemsize = to->itemsize, .rank = 0};
+        given.at = &given.here;
+        given.kind = to->kind;
+        given.given = NULL;
+        return !is_seen_by_torch() && put(array, to, &given);
+    }
+    if (PyErr_Occurred())
         return 0;
     int done = taken_for(value, to->kind, &given, &made) && !is_seen_by_torch() && put(array, to, &given);
     forget(&given, 1);

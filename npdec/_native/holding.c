@@ -155,7 +155,7 @@ hold_now(PyObject *array)
     return elements != NULL || (left_to_python(), 0);
 }
 
-int
+static int
 may_hold(PyObject *array)
 {
     PyObject *tensor = SLOT(array, arrays.of_tensor);
@@ -175,6 +175,14 @@ hold(PyObject *array)
     if (collects)
         PyGC_Enable();
     return is_held;
+}
+
+const Elements *
+lazily_held(PyObject *array)
+{
+    if (!Py_IS_TYPE(array, arrays.type) || is_traced() || !may_hold(array) || is_seen_by_torch() || !hold(array))
+        return NULL;
+    return (const Elements *)SLOT(array, arrays.of_elements);
 }
 
 int
@@ -229,11 +237,18 @@ get_lent(PyObject *array, void *which)
     return SLOT(array, arrays.of_elements) == NULL ? get_slot(array, &arrays.of_tensor) : lent_tensor(array);
 }
 
+static PyObject *
+get_viewed(PyObject *array, void *which)
+{
+    return SLOT(array, arrays.of_elements) == NULL ? get_slot(array, &arrays.of_tensor) : viewed_tensor(array);
+}
+
 static PyGetSetDef slots[] = {
     {"_t", get_slot, set_slot, "The tensor, which a lazy array gets when it is asked for.", &arrays.of_tensor},
     {"_m", get_slot, set_slot, "The arrays over the same memory, or None.", &arrays.of_family},
     {"_lent", get_lent, NULL, "The tensor, to be read: an array stays lazy, and what is made of it has memory of its own.",
-     NULL}};
+     NULL},
+    {"_viewed", get_viewed, NULL, "The tensor, to make views of: an array stays lazy, unless it runs backwards.", NULL}};
 
 /* Whether torch's interface is of the version that is used here. */
 PyObject *

@@ -37,9 +37,9 @@ make_iterator(PyTypeObject *type, PyObject *args, PyObject *keywords)
 PyObject *
 few_iterated(PyObject *module, PyObject *array)
 {
-    if (!Py_IS_TYPE(array, arrays.type) || is_traced() || !may_hold(array) || is_seen_by_torch() || !hold(array))
+    const Elements *elements = lazily_held(array);
+    if (elements == NULL)
         return or_none(left_to_python());
-    Elements *elements = (Elements *)SLOT(array, arrays.of_elements);
     if (elements->rank == 0)
         Py_RETURN_NONE;
     Iterator *self = (Iterator *)iterator_type->tp_alloc(iterator_type, 0);
@@ -98,13 +98,13 @@ next_element(Iterator *self)
     if (self->tensor == NULL) {
         if (SLOT(self->array, arrays.of_elements) == (PyObject *)elements && !is_in_mode()) {
             if (elements->rank == 1)
-                return scalar_of(elements->kind, number_at(elements, elements->memory + at * elements->strides[0]));
+                return scalar_at(elements, elements->memory + at * elements->strides[0]);
             if (!is_seen_by_torch())
                 return row_at(self, at);
         }
     }
     else if (are_there(self))
-        return scalar_of(elements->kind, number_at(elements, elements->memory + at * elements->strides[0]));
+        return scalar_at(elements, elements->memory + at * elements->strides[0]);
     if (PyErr_Occurred())
         return NULL;
     PyObject *key = PyLong_FromSsize_t(at), *found = key == NULL ? NULL : PyObject_GetItem(self->array, key);

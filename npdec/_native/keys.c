@@ -50,8 +50,8 @@ indices_by(PyObject *item, Py_ssize_t length)
     if (kind == BOOL)
         found = places_in(made, length);
     else if (IS_WHOLE(kind) && kind != UINT64) {
-        PyObject *of_astype[2] = {made, dtype_of_kind(INT64)};
-        found = few_astype(NULL, of_astype, 2);
+        PyObject *of_astype[3] = {made, dtype_of_kind(INT64), Py_True};
+        found = few_astype(NULL, of_astype, 3);
         if (found == Py_None)
             Py_CLEAR(found);
     }
@@ -116,7 +116,7 @@ taken_for(PyObject *value, int kind, Operand *operand, PyObject **made)
         return 0;
     if (operand->kind == kind)
         return 1;
-    if (operand->kind == INT64) /* of integers that floats cannot hold, Python says what becomes */
-        return kind == FLOAT64 || kind == COMPLEX128;
-    return operand->kind == FLOAT64 && (kind == COMPLEX128 || kind == FLOAT32);
+    if (operand->kind == INT64) /* of integers that a dtype cannot hold, Python says what becomes */
+        return kind == FLOAT64 || kind == COMPLEX128 || (IS_WHOLE(kind) && are_within(operand->at, kind));
+    return operand->kind == FLOAT64 && (kind == COMPLEX128 || kind == FLOAT32 || IS_WHOLE(kind));
 }

@@ -39,6 +39,7 @@ int kind_of_type(PyTypeObject *type);                 /* the kind of a class of 
 int kind_of_letter(const char *letter);               /* of a dtype's letter, or -1 with ValueError */
 PyTypeObject *type_of_kind(int kind);
 PyObject *number_of(PyObject *scalar, int kind);      /* borrowed; NULL, without an error, where a scalar has none */
+PyObject *float64_of(double number);
 PyObject *scalar_of(int kind, PyObject *number);      /* steals the number, and takes NULL for an error */
 extern PyObject *bools[2];                            /* np.False_ and np.True_ */
 int as_double(PyObject *number, double *found);       /* nearest to a float or an integer; 0 where there is none */
@@ -82,6 +83,7 @@ int names_part(PyObject *tensor, PyObject *key);      /* whether a key names mor
 PyObject *or_none(PyObject *found);                    /* None for NULL without an error */
 PyObject *left_to_python(void);                       /* NULL, with no error but an interrupt: Python meets it again */
 PyObject *view(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *lazy_view_by(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *attach_arrays(PyObject *module, PyObject *args);
 
 /* writes.c */
@@ -114,6 +116,7 @@ extern const Py_ssize_t SIZES[KINDS];
 int kind_of_dtype(PyObject *dtype);                   /* or -1 */
 PyObject *dtype_of_kind(int kind);                    /* borrowed */
 Elements *new_elements(const Elements *like);
+PyObject *scalar_at(const Elements *elements, const char *place); /* the scalar of the element there */
 PyObject *make_elements(PyTypeObject *type, PyObject *args, PyObject *keywords);
 int look_at(PyObject *array, Elements *elements);     /* where they lie now; 0 where not just in memory */
 int open_simply(PyObject *array);                     /* open the window of one that has its memory alone; 0 if not */
@@ -127,6 +130,10 @@ PyObject *empty_view(PyObject *array, const Elements *part); /* the same, which 
 int settle(PyObject *array);                          /* make the tensors of a lazy array and all over its memory */
 PyObject *tensor_of(PyObject *array);                 /* borrowed, if it carries nothing; else NULL */
 PyObject *lent_tensor(PyObject *array);               /* to be read: a lazy array stays lazy; NULL with an error */
+PyObject *viewed_tensor(PyObject *array);             /* of which views are made; lazy unless an axis runs backwards */
+/* The view of a lazy array that looks at what a view of that tensor does, read-only where a reason is given. NULL, and
+ * the array settled, where it is none, or another's memory. */
+PyObject *lazily_seen(PyObject *array, PyObject *tensor, PyObject *reason);
 typedef struct {
     struct memory *memory;
     char *lent;
@@ -140,8 +147,8 @@ int is_profiled(void);                                /* whether torch's profile
 int is_seen_by_torch(void);                           /* whether a mode, a transform or the profiler follows */
 int elements_of(PyObject *array, Elements *here, const Elements **found); /* where few lie; 0 where that is Python's */
 int hold(PyObject *array);                            /* make an array lazy that has a tensor for itself; 0 where not */
+const Elements *lazily_held(PyObject *array);         /* it is lazy then; NULL, maybe with an error, for Python */
 int look_at_tensor(PyObject *tensor, PyObject *dtype, int is_any, Elements *found);
-int may_hold(PyObject *array);                        /* whether it may be; 0 where somebody else has its tensor */
 const int64 *shape_in_torch(PyObject *tensor, int *rank); /* NULL, maybe with an error, where torch does not say */
 int gives_scalars(PyObject *array);                   /* whether what is made of it without axes is a scalar: of a view */
 void written(PyObject *array);                        /* says that a lazy array was */
@@ -233,7 +240,10 @@ Py_ssize_t read_shape(PyObject *shape, int *open, Elements *made);
 PyObject *few_reshape(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *few_ravel(PyObject *module, PyObject *array);
 PyObject *few_transpose(PyObject *module, PyObject *const *args, Py_ssize_t count);
-PyObject *few_squeeze(PyObject *module, PyObject *array);
+PyObject *few_tobytes(PyObject *module, PyObject *array);
+PyObject *few_tolist(PyObject *module, PyObject *array);
+PyObject *few_at_least(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *few_squeeze(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *few_fill_diagonal(PyObject *module, PyObject *const *args, Py_ssize_t count);
 
 /* reductions.c */
@@ -322,6 +332,8 @@ PyObject *few_item(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *few_element_at(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *few_correlate(PyObject *module, PyObject *const *args, Py_ssize_t count); /* sequences.c */
 PyObject *few_view_at(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *few_strides(PyObject *module, PyObject *array);
+PyObject *few_along(PyObject *module, PyObject *const *args, Py_ssize_t count);
 int attach_properties(PyObject *functions);              /* -1, with an error, or 0 */
 
 /* elements.c */

@@ -104,6 +104,10 @@ int
 taken_as(int kind, PyObject *value, Element *element)
 {
     int of = kind_of_type(Py_TYPE(value));
+    if (kind == FLOAT64 && of == FLOAT64) {
+        element->float64 = PyFloat_AS_DOUBLE(value);
+        return 1;
+    }
     PyObject *number = of < 0 ? value : number_of(value, of);
     if (number == NULL || !(PyFloat_CheckExact(number) || PyLong_CheckExact(number) || PyBool_Check(number)
                             || PyComplex_CheckExact(number)))

@@ -281,17 +281,18 @@ ALL_CASTS(uint32) ALL_CASTS(uint64)
 CAST(float32, float32) CAST(float32, float64) CAST(float64, float32) CAST(float64, float64)
 CAST(complex128, complex128)
 AS_COMPLEX(float32, complex64, *(const float *)a) AS_COMPLEX(float32, complex128, *(const float *)a)
-AS_COMPLEX(float64, complex128, *(const double *)a)
+AS_COMPLEX(float64, complex64, (float)*(const double *)a) AS_COMPLEX(float64, complex128, *(const double *)a)
 
-static void
-complex64_as_complex128(char *put, const char *a, const char *b, Py_ssize_t count, const Py_ssize_t *by)
-{
-    (void)b;
-    for (; count > 0; count--, put += by[0], a += by[1]) {
-        const complex128 made = {((const complex64 *)a)->real, ((const complex64 *)a)->imag};
-        *(complex128 *)put = made;
+#define BETWEEN_COMPLEX(from, to, part) \
+    static void from##_as_##to(char *put, const char *a, const char *b, Py_ssize_t count, const Py_ssize_t *by) \
+    { \
+        (void)b; \
+        for (; count > 0; count--, put += by[0], a += by[1]) { \
+            const to made = {(part)((const from *)a)->real, (part)((const from *)a)->imag}; \
+            *(to *)put = made; \
+        } \
     }
-}
+BETWEEN_COMPLEX(complex64, complex128, double) BETWEEN_COMPLEX(complex128, complex64, float)
 
 #define TO(from) \
     {[INT8] = from##_as_int8, [INT16] = from##_as_int16, [INT32] = from##_as_int32, [INT64] = from##_as_int64, \
@@ -303,8 +304,9 @@ static Inner *const casts[KINDS][KINDS] = {
     [UINT8] = TO(uint8), [UINT16] = TO(uint16), [UINT32] = TO(uint32), [UINT64] = TO(uint64),
     [FLOAT32] = {[FLOAT32] = float32_as_float32, [FLOAT64] = float32_as_float64,
                  [COMPLEX64] = float32_as_complex64, [COMPLEX128] = float32_as_complex128},
-    [FLOAT64] = {[FLOAT32] = float64_as_float32, [FLOAT64] = float64_as_float64, [COMPLEX128] = float64_as_complex128},
-    [COMPLEX64] = {[COMPLEX128] = complex64_as_complex128}};
+    [FLOAT64] = {[FLOAT32] = float64_as_float32, [FLOAT64] = float64_as_float64, [COMPLEX64] = float64_as_complex64,
+                 [COMPLEX128] = float64_as_complex128},
+    [COMPLEX64] = {[COMPLEX128] = complex64_as_complex128}, [COMPLEX128] = {[COMPLEX64] = complex128_as_complex64}};
 
 /* What writes elements of a kind as those of another; NULL where that may lose something, or is Python's. */
 Inner *

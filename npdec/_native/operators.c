@@ -21,7 +21,7 @@ checked(int kind, double number)
     double size = fabs(number);
     if (!(size >= tiny[kind] && size <= most[kind]) && is_watching())
         return NULL;
-    return scalar_of(kind, PyFloat_FromDouble(number));
+    return kind == FLOAT64 ? float64_of(number) : scalar_of(kind, PyFloat_FromDouble(number));
 }
 
 PyObject *
@@ -195,9 +195,29 @@ of_kind(enum stem stem, int kind, PyObject *a, PyObject *b, int weak)
     return stem == POW ? real_power(kind, x, y, 0) : of_floats(stem, kind, x, y);
 }
 
+/* Beside a float64 what it holds as one: another, a Python float, and an integer that is one exactly. */
+static int
+as_float64(PyObject *other, double *found)
+{
+    int beyond = 0;
+    if (Py_IS_TYPE(other, type_of_kind(FLOAT64)) || PyFloat_CheckExact(other)) {
+        *found = PyFloat_AS_DOUBLE(other);
+        return 1;
+    }
+    long long whole = PyLong_CheckExact(other) ? PyLong_AsLongLongAndOverflow(other, &beyond) : LLONG_MAX;
+    *found = (double)whole;
+    return !beyond && -(1LL << 53) <= whole && whole <= 1LL << 53;
+}
+
 static PyObject *
 between(enum stem stem, PyObject *self, PyObject *other, int reflected)
 {
+    double number;
+    int is_of_floats = stem <= MOD || (stem >= LT && stem <= NE);
+    if (is_of_floats && Py_IS_TYPE(self, type_of_kind(FLOAT64)) && as_float64(other, &number)) {
+        double its = PyFloat_AS_DOUBLE(self);
+        return of_floats(stem, FLOAT64, reflected ? number : its, reflected ? its : number);
+    }
     int kind = kind_of_type(Py_TYPE(self)), with, weak = 0;
     PyObject *a = kind < 0 ? NULL : number_of(self, kind), *b = other;
     if (a == NULL)
@@ -231,6 +251,8 @@ static PyObject *
 alone(enum stem stem, PyObject *self)
 {
     int kind = kind_of_type(Py_TYPE(self));
+    if (kind == FLOAT64 && stem != POS)
+        return float64_of(stem == NEG ? -PyFloat_AS_DOUBLE(self) : fabs(PyFloat_AS_DOUBLE(self)));
     PyObject *a = kind <= BOOL ? NULL : number_of(self, kind);
     if (a == NULL)
         return NULL;

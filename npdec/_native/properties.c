@@ -211,14 +211,56 @@ PyObject *
 few_view_at(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
     Py_ssize_t at;
-    if (count != 2 || !as_index(args[1], &at) || at < 0 || is_traced() || !Py_IS_TYPE(args[0], arrays.type)
-        || is_seen_by_torch() || !hold(args[0]))
+    const Elements *of = count == 2 && as_index(args[1], &at) && at >= 0 ? lazily_held(args[0]) : NULL;
+    if (of == NULL)
         return or_none(left_to_python());
-    const Elements *of = (const Elements *)SLOT(args[0], arrays.of_elements);
     Elements part = {.memory = of->memory, .kind = of->kind, .itemsize = of->itemsize, .rank = 0};
     for (int axis = of->rank; axis-- > 0; at /= of->shape[axis])
         part.memory += at % of->shape[axis] * of->strides[axis];
     return at > 0 ? Py_NewRef(Py_None) : lazy_view(args[0], &part);
+}
+
+/* `few_strides(a)`: the strides in elements, below zero where it runs backwards, or None. */
+PyObject *
+few_strides(PyObject *module, PyObject *array)
+{
+    const Elements *of = lazily_held(array);
+    PyObject *found = of == NULL ? or_none(left_to_python()) : PyTuple_New(of->rank);
+    for (int axis = 0; of != NULL && found != NULL && axis < of->rank; axis++) {
+        PyObject *stride = PyLong_FromSsize_t(of->strides[axis] / of->itemsize);
+        if (stride == NULL)
+            Py_CLEAR(found);
+        else
+            PyTuple_SET_ITEM(found, axis, stride);
+    }
+    return found;
+}
+
+/* `few_along(a, axes, lengths)`: the view with these axes of its own, None where it is repeated, of the lengths; the
+ * first element along its other axes. None where that is Python's. */
+PyObject *
+few_along(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    if (count != 3 || !PyList_CheckExact(args[1]) || !PyList_CheckExact(args[2])
+        || PyList_GET_SIZE(args[1]) != PyList_GET_SIZE(args[2]) || PyList_GET_SIZE(args[1]) > MOST_AXES)
+        return Py_NewRef(Py_None);
+    const Elements *of = lazily_held(args[0]);
+    if (of == NULL)
+        return or_none(left_to_python());
+    Elements part = {.memory = of->memory, .kind = of->kind, .itemsize = of->itemsize};
+    for (part.rank = 0; part.rank < PyList_GET_SIZE(args[1]); part.rank++) {
+        PyObject *own = PyList_GET_ITEM(args[1], part.rank);
+        Py_ssize_t axis = 0, length;
+        if ((own != Py_None && !as_index(own, &axis)) || !as_index(PyList_GET_ITEM(args[2], part.rank), &length)
+            || axis < 0 || (own != Py_None && axis >= of->rank) || length <= 0)
+            return or_none(left_to_python());
+        int is_own = own != Py_None && of->shape[axis] == length;
+        if (own != Py_None && !is_own && of->shape[axis] != 1)
+            return Py_NewRef(Py_None);
+        part.shape[part.rank] = length;
+        part.strides[part.rank] = is_own ? of->strides[axis] : 0;
+    }
+    return lazy_view(args[0], &part);
 }
 
 /* The number that an array without axes holds, if it is real. */

@@ -174,7 +174,7 @@ few_reduced(PyObject *module, PyObject *const *args, Py_ssize_t count)
         Py_ssize_t by = of->rank == 1 ? of->strides[0] : of->itemsize;
         if (!fold((char *)&found, of->memory, size_of(of), by))
             Py_RETURN_NONE;
-        return scalar_of(made.kind, number_at(&made, (char *)&found));
+        return scalar_at(&made, (char *)&found);
     }
     if (of->strides[axis] != of->itemsize && size_of(of) > MOST_ACROSS)
         Py_RETURN_NONE;
@@ -385,5 +385,5 @@ few_trace(PyObject *module, PyObject *array)
     double total = 0;
     for (Py_ssize_t i = 0; i < rows; i++)
         total += *(const double *)(of->memory + i * (of->strides[0] + of->strides[1]));
-    return scalar_of(FLOAT64, PyFloat_FromDouble(total));
+    return float64_of(total);
 }

@@ -51,8 +51,52 @@ type_of_kind(int kind)
 PyObject *
 number_of(PyObject *scalar, int kind)
 {
-    return SLOT(scalar, scalars[kind].number);
+    PyObject **number = &SLOT(scalar, scalars[kind].number);
+    if (*number == NULL && kind == FLOAT64)
+        *number = PyFloat_FromDouble(PyFloat_AS_DOUBLE(scalar));
+    return *number;
 }
+
+PyObject *
+float64_of(double number)
+{
+    PyTypeObject *type = scalars[FLOAT64].type;
+    PyObject *scalar = type->tp_alloc(type, 0);
+    if (scalar != NULL)
+        ((PyFloatObject *)scalar)->ob_fval = number;
+    return scalar;
+}
+
+PyObject *
+scalar_at(const Elements *elements, const char *place)
+{
+    double number;
+    if (elements->kind != FLOAT64)
+        return scalar_of(elements->kind, number_at(elements, place));
+    memcpy(&number, place, sizeof number);
+    return float64_of(number);
+}
+
+/* `_n` of a float64 that is itself a float: the Python number is made when it is asked for. */
+static PyObject *
+get_number(PyObject *scalar, void *unused)
+{
+    PyObject *number = SLOT(scalar, scalars[FLOAT64].number);
+    if (number == NULL && Py_IS_TYPE(scalar, scalars[FLOAT64].type))
+        number = number_of(scalar, FLOAT64);
+    if (number == NULL && !PyErr_Occurred())
+        PyErr_SetString(PyExc_AttributeError, "_n");
+    return Py_XNewRef(number);
+}
+
+static int
+set_number(PyObject *scalar, PyObject *number, void *unused)
+{
+    Py_XSETREF(SLOT(scalar, scalars[FLOAT64].number), Py_XNewRef(number));
+    return 0;
+}
+
+static PyGetSetDef asked_for = {"_n", get_number, set_number, "The Python number.", NULL};
 
 int
 is_watching(void)
@@ -188,6 +232,12 @@ attach_scalars(PyObject *module, PyObject *args)
             return NULL;
         Py_XSETREF(scalars[kind].type, (PyTypeObject *)Py_NewRef(type));
     }
+    PyTypeObject *type = scalars[FLOAT64].type;
+    PyObject *slot = type == NULL ? NULL : PyDescr_NewGetSet(type, &asked_for);
+    int failed = slot == NULL || PyObject_SetAttrString((PyObject *)type, "_n", slot) < 0;
+    Py_XDECREF(slot);
+    if (failed)
+        return NULL;
     Py_XSETREF(bools[0], Py_NewRef(no));
     Py_XSETREF(bools[1], Py_NewRef(yes));
     Py_XSETREF(state, Py_NewRef(namespace));

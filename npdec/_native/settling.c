@@ -151,6 +151,13 @@ settle_one(struct memory *memory, Elements *elements)
             SLOT(array, arrays.of_tensor) = Py_NewRef(tensor);
             if (family != NULL && join(family, array) == 0)
                 Py_SETREF(SLOT(array, arrays.of_family), Py_NewRef(family));
+            PyObject *reason = SLOT(array, arrays.of_reason);
+            if (family != NULL && reason != NULL && reason != Py_None) { /* `memory.freeze`: views of it are read-only */
+                PyObject *least = PyLong_FromLong(-1);
+                if (least != NULL && PyObject_SetAttrString(family, "frozen", Py_True) == 0)
+                    PyObject_SetAttrString(family, "limit", least);
+                Py_XDECREF(least);
+            }
         }
         Py_DECREF(tensor);
     }
@@ -198,6 +205,55 @@ lent_tensor(PyObject *array)
     Py_DECREF(elements);
     Py_DECREF(array);
     return found;
+}
+
+PyObject *
+viewed_tensor(PyObject *array)
+{
+    Elements *elements = (Elements *)SLOT(array, arrays.of_elements), forward;
+    if (!elements->is_whole && forwards(elements, &forward)) /* torch gets a copy, and no view of that is the array's */
+        return settle(array) < 0 ? NULL : Py_XNewRef(SLOT(array, arrays.of_tensor));
+    return lent_tensor(array);
+}
+
+/* Whether a part lies in the memory of a tensor. */
+static int
+lies_in(PyObject *tensor, const Elements *part)
+{
+    Array all;
+    if (tensor == NULL || exchange->look_at(tensor, &all) != 0)
+        return 0;
+    int64 last = 0;
+    for (int axis = 0; axis < all.rank; axis++)
+        last += (all.shape[axis] - 1) * all.strides[axis];
+    const char *first = all.elements;
+    return part->memory >= first && part->memory <= first + last * part->itemsize;
+}
+
+PyObject *
+lazily_seen(PyObject *array, PyObject *tensor, PyObject *reason)
+{
+    Elements *elements = (Elements *)SLOT(array, arrays.of_elements), part;
+    PyObject *own = elements->is_whole ? elements->of->tensor : elements->seen;
+    if (tensor == own && reason == NULL)
+        return Py_NewRef(array);
+    PyObject *dtype = PyObject_GetAttr(tensor, words.dtype), *view = NULL;
+    int is_lazy = dtype == SLOT(array, arrays.of_dtype) && look_at_tensor(tensor, dtype, 1, &part)
+        && lies_in(elements->of->tensor, &part);
+    Py_XDECREF(dtype);
+    for (int axis = 0; is_lazy && reason == NULL && axis < part.rank; axis++) /* such a view is read-only */
+        is_lazy = part.strides[axis] != 0 || part.shape[axis] == 1;
+    part.is_whole = 0;
+    if (is_lazy && !PyErr_Occurred())
+        view = lazy_view(array, &part);
+    else {
+        left_to_python();
+        if (!PyErr_Occurred())
+            settle(array);
+    }
+    if (view != NULL && reason != NULL)
+        Py_XSETREF(SLOT(view, arrays.of_reason), Py_NewRef(reason));
+    return view;
 }
 
 PyObject *

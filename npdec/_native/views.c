@@ -42,7 +42,7 @@ in_a_row(const Elements *of)
 {
     Py_ssize_t size = 1;
     for (int axis = of->rank; axis-- > 0; size *= of->shape[axis])
-        if (of->strides[axis] != size * of->itemsize)
+        if (of->shape[axis] != 1 && of->strides[axis] != size * of->itemsize)
             return 0;
     return size;
 }
@@ -51,12 +51,9 @@ in_a_row(const Elements *of)
 static PyObject *
 reshaped(PyObject *array, PyObject *shape)
 {
-    if (!Py_IS_TYPE(array, arrays.type) || is_traced() || !may_hold(array) || is_seen_by_torch()
-        || !hold(array))
-        return NULL;
     Elements part;
-    const Elements *of = (const Elements *)SLOT(array, arrays.of_elements);
-    Py_ssize_t size = of->rank == 0 ? 0 : in_a_row(of);
+    const Elements *of = lazily_held(array);
+    Py_ssize_t size = of == NULL || of->rank == 0 ? 0 : in_a_row(of);
     if (size == 0 || !shape_for(shape, size, &part))
         return NULL;
     part.memory = of->memory;
@@ -81,19 +78,49 @@ few_ravel(PyObject *module, PyObject *array)
 {
     PyObject *all = PyLong_FromLong(-1), *found = all == NULL ? NULL : reshaped(array, all);
     Py_XDECREF(all);
+    if (found == NULL && !PyErr_Occurred() && Py_IS_TYPE(array, arrays.type)) {
+        const Elements *of = (const Elements *)SLOT(array, arrays.of_elements);
+        if (of != NULL && of->rank > 0 && in_a_row(of) == 0)
+            return few_flatten(module, array);
+    }
     return or_none(found == NULL ? left_to_python() : found);
 }
 
-/* --- axes --------------------------------------------------------------------------------------------------------- */
-
-/* The elements of an array that is lazy or can be; NULL, without an error, where it is Python's. */
-static const Elements *
-held(PyObject *array)
+/* `a.tobytes()` of an array that lies in a row, or None. */
+PyObject *
+few_tobytes(PyObject *module, PyObject *array)
 {
-    if (!Py_IS_TYPE(array, arrays.type) || is_traced() || !may_hold(array) || is_seen_by_torch() || !hold(array))
-        return NULL;
-    return (const Elements *)SLOT(array, arrays.of_elements);
+    const Elements *of = lazily_held(array);
+    Py_ssize_t size = of == NULL ? 0 : in_a_row(of);
+    return size == 0 ? or_none(left_to_python()) : PyBytes_FromStringAndSize(of->memory, size * of->itemsize);
 }
+
+/* The elements from an axis on, at a place, in nested lists. */
+static PyObject *
+listed_from(const Elements *of, int axis, const char *place)
+{
+    if (axis == of->rank)
+        return number_at(of, place);
+    PyObject *list = PyList_New(of->shape[axis]);
+    for (Py_ssize_t i = 0; list != NULL && i < of->shape[axis]; i++) {
+        PyObject *item = listed_from(of, axis + 1, place + i * of->strides[axis]);
+        if (item == NULL)
+            Py_CLEAR(list);
+        else
+            PyList_SET_ITEM(list, i, item);
+    }
+    return list;
+}
+
+/* `a.tolist()`, or None. */
+PyObject *
+few_tolist(PyObject *module, PyObject *array)
+{
+    const Elements *of = lazily_held(array);
+    return of == NULL || of->rank == 0 ? or_none(left_to_python()) : listed_from(of, 0, of->memory);
+}
+
+/* --- axes --------------------------------------------------------------------------------------------------------- */
 
 /* Where each axis of a view comes from, by a tuple or list of ints, or None for all in reverse; 0 where that is no
  * order of all axes. */
@@ -120,7 +147,7 @@ PyObject *
 few_transpose(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
     int order[MOST_AXES];
-    const Elements *of = count == 2 ? held(args[0]) : NULL;
+    const Elements *of = count == 2 ? lazily_held(args[0]) : NULL;
     if (of == NULL || of->rank < 2 || !order_of(args[1], of->rank, order))
         return or_none(left_to_python());
     Elements part = {.memory = of->memory, .kind = of->kind, .itemsize = of->itemsize, .rank = of->rank};
@@ -131,27 +158,55 @@ few_transpose(PyObject *module, PyObject *const *args, Py_ssize_t count)
     return lazy_view(args[0], &part);
 }
 
-/* `np.squeeze(a)` of an array of which an axis is left, or None. */
+/* `np.squeeze(a, axis)` of an array of which an axis is left, or None. */
 PyObject *
-few_squeeze(PyObject *module, PyObject *array)
+few_squeeze(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
-    const Elements *of = held(array);
+    PyObject *array = args[0];
+    const Elements *of = count == 2 && (args[1] == Py_None || PyLong_CheckExact(args[1])) ? lazily_held(array) : NULL;
     if (of == NULL)
+        return or_none(left_to_python());
+    long only = args[1] == Py_None ? -1 : PyLong_AsLong(args[1]);
+    only += args[1] != Py_None && only < 0 ? of->rank : 0;
+    if (args[1] != Py_None && (PyErr_Occurred() || only < 0 || only >= of->rank || of->shape[only] != 1))
         return or_none(left_to_python());
     Elements part = {.memory = of->memory, .kind = of->kind, .itemsize = of->itemsize, .rank = 0};
     for (int axis = 0; axis < of->rank; axis++)
-        if (of->shape[axis] != 1) {
+        if (args[1] == Py_None ? of->shape[axis] != 1 : axis != only) {
             part.shape[part.rank] = of->shape[axis];
             part.strides[part.rank++] = of->strides[axis];
         }
     return part.rank == 0 ? Py_NewRef(Py_None) : part.rank == of->rank ? Py_NewRef(array) : lazy_view(array, &part);
 }
 
+/* `np.atleast_1d(a)` and so on, of so many axes and of the only array in a tuple, or None: new ones come first, but the
+ * third, which is last. */
+PyObject *
+few_at_least(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    PyObject *array = count == 2 && PyTuple_GET_SIZE(args[0]) == 1 ? PyTuple_GET_ITEM(args[0], 0) : NULL;
+    const Elements *of = array == NULL ? NULL : lazily_held(array);
+    if (of == NULL)
+        return or_none(left_to_python());
+    long rank = PyLong_AsLong(args[1]);
+    if (of->rank >= rank)
+        return Py_NewRef(array);
+    int last = rank == 3 && of->rank > 0 ? 1 : 0, first = (int)rank - of->rank - last;
+    Elements part = {.memory = of->memory, .kind = of->kind, .itemsize = of->itemsize, .rank = (int)rank};
+    for (int axis = (int)rank; axis-- > 0;) { /* the strides are torch's */
+        int is_own = axis >= first && axis < first + of->rank;
+        Py_ssize_t beyond = axis + 1 < rank ? part.shape[axis + 1] * part.strides[axis + 1] : of->itemsize;
+        part.shape[axis] = is_own ? of->shape[axis - first] : 1;
+        part.strides[axis] = is_own ? of->strides[axis - first] : beyond;
+    }
+    return lazy_view(array, &part);
+}
+
 /* `np.fill_diagonal(a, number)` of a table: True where it is done. */
 PyObject *
 few_fill_diagonal(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
-    const Elements *of = count == 2 && Py_IS_TYPE(args[0], arrays.type) && can_write(args[0]) ? held(args[0]) : NULL;
+    const Elements *of = count == 2 && can_write(args[0]) ? lazily_held(args[0]) : NULL;
     int done = 0;
     if (of != NULL && of->rank == 2 && !Py_IS_TYPE(args[1], arrays.type) && !PyList_CheckExact(args[1])
         && !PyTuple_CheckExact(args[1])) {

@@ -9,31 +9,34 @@ from npdec._core.signatures import MASKS, Parameter
 from npdec._core.tags import NoValue
 from npdec._native import calls
 
-__all__ = ["is_lent", "of_arrays", "of_other", "tensor_of"]
+__all__ = ["how_lent", "of_arrays", "of_other", "tensor_of"]
 
 _Kind = inspect.Parameter
 
 
-def is_lent(returns: str | None, arrays: Sequence[Parameter], writes_back: str | None) -> bool:
-    """Whether a kernel only reads its arrays, and what it makes of them has memory of its own: then a lazy array lends
-    its tensor and stays lazy."""
-    is_read = returns in (None, "Array", "Plain") and not writes_back and all(p.tag != "InPlace" for p in arrays)
-    return is_read and calls is not None
+def how_lent(returns: str | None, arrays: Sequence[Parameter]) -> str:
+    """By which attribute a lazy array lends its tensor, and stays lazy, to a kernel that only reads its arrays: what is
+    made of that has memory of its own, or is a view. Nothing where it does not."""
+    if calls is None or any(p.tag == "InPlace" for p in arrays):
+        return ""
+    if returns in (None, "Array", "Plain"):
+        return "_lent"
+    return "_viewed" if returns in ("View", "Flat", "Frozen") else ""
 
 
-def tensor_of(name: str, lent: bool) -> str:
+def tensor_of(name: str, lent: str) -> str:
     """The expression of the tensor of an array. torch.compile knows no tensor but the one that an array has."""
-    return f"({name}._t if _tracing() else {name}._lent)" if lent else f"{name}._t"
+    return f"({name}._t if _tracing() else {name}.{lent})" if lent else f"{name}._t"
 
 
-def of_arrays(name: str, parameters: Sequence[Parameter], beside: Sequence[Parameter], lent: bool) -> str:
+def of_arrays(name: str, parameters: Sequence[Parameter], beside: Sequence[Parameter], lent: str) -> str:
     """The statement that makes all arrays tensors, or `lent` ones. It is one: where an argument is none that torch can
     hold, the call goes on with all of them as they were given. What is `beside` them may be arrays as well."""
     made = [_tensor(name, p, beside, lent) for p in parameters]
     return f"{', '.join(p.name for p in parameters)} = {', '.join(made)}"
 
 
-def _tensor(name: str, p: Parameter, beside: Sequence[Parameter], lent: bool) -> str:
+def _tensor(name: str, p: Parameter, beside: Sequence[Parameter], lent: str) -> str:
     """The expression of what becomes of one array. The others, as they were given, say where lists and numbers go."""
     n = p.name
     others = "".join(f"{q.name}, " for q in beside if q is not p)

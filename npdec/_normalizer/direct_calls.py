@@ -29,7 +29,7 @@ from npdec._native import calls
 from npdec._normalizer import few_by_numpy
 from npdec._normalizer.conversions import tensor_of
 from npdec._normalizer.few_by_numpy import default_of, indented
-from npdec._normalizer.results import FROZEN, wrap_tuple
+from npdec._normalizer.results import FROZEN, wrap_tuple, wrap_view
 from npdec._torch.functorch import is_transformed
 from npdec._torch.tracing import tracing
 
@@ -40,7 +40,7 @@ _Kind, _Tensor = inspect.Parameter, torch.Tensor
 _FEW = {"zeros": 2, "ones": 2, "empty": 2, "zeros_like": 1, "ones_like": 1, "empty_like": 1, "copy": 1, "arange": 3}
 _FEW |= {"where": 3, "max": 1, "min": 1, "concatenate": 2, "stack": 2, "hstack": 1, "vstack": 1, "reshape": 2}
 _FEW |= {"ravel": 1, "nonzero": 1, "trace": 1, "take_along_axis": 3, "searchsorted": 3}
-_FEW |= {"transpose": 2, "squeeze": 1, "full": 3, "column_stack": 1}
+_FEW |= {"transpose": 2, "squeeze": 2, "full": 3, "column_stack": 1}
 _WRITTEN = {"put_along_axis": 4, "copyto": 2, "fill_diagonal": 2}  # which say whether they have
 # Those that it computes by name of an array, and along an axis.
 _REDUCED = frozenset({"any", "all", "count_nonzero", "argmax", "argmin", "sum", "prod"})
@@ -48,6 +48,7 @@ _OF_INTEGERS = {"sum": frozenset(RANGES) | {torch.bool}, "prod": frozenset(RANGE
 _RUNNING = {"cumsum": "sum", "cumprod": "prod"}
 _TURNED = {"convolve": True, "correlate": False}  # whether the second sequence is
 _PAIRED = {"outer": "multiply"}
+_AT_LEAST = {"atleast_1d": 1, "atleast_2d": 2, "atleast_3d": 3}
 _REFUSALS = (RuntimeError, IndexError, TypeError, ValueError, OverflowError)
 
 
@@ -55,12 +56,12 @@ def statements(
     spec: Spec,
     parameters: tuple[Parameter, ...],
     returns: str | None,
-    lent: bool,
+    lent: str,
     convert: Callable[[Parameter], list[str]],
     namespace: dict[str, Any],
 ) -> list[str]:
     """The statements that return what the common call gives; none for a kernel that declares no such call. `lent`:
-    whether lazy arrays lend their tensors."""
+    by which attribute lazy arrays lend their tensors."""
     first = _in_native(spec.name, parameters, namespace)
     direct = spec.direct
     if direct is None:
@@ -73,7 +74,7 @@ def statements(
         "_settle": memory.settle,
         "_mirror": memory.mirror,
         "_seen_frozen": memory.seen_frozen,
-        "_seen": memory.seen,
+        "_wrap_view": wrap_view,
         "_is_free": is_free,
         "_FROZEN": FROZEN,
         "_wrap_tuple": wrap_tuple,
@@ -82,6 +83,7 @@ def statements(
         "_index_of": lambda number: wrap.on_host(SCALARS[torch.int64], number),
         "_Decomposed": DecomposedTensor,
         "_view": None if calls is None else calls.view,
+        "_lazy_view": None if calls is None else calls.lazy_view,
     }
     if dtypes is not None:
         namespace["_direct_dtypes"] = dtypes if spec.errors is None else fp_state.guarded(dtypes)
@@ -161,7 +163,10 @@ def statements(
     if returns is None and not direct.total:
         body += ["if isinstance(_r, tuple): return _wrap_tuple(_r)"]
     if returns == "View":
-        body += [f"if type(_r) is list: return [_seen({source}, _v) for _v in _r]"]
+        made = f"_wrap_view({source}, _v)"
+        if calls is not None:
+            made = f"{made} if _tracing() or (_c := _view({source}, _v)) is None else _c"
+        body += [f"if type(_r) is list: return [{made} for _v in _r]"]
     return [*first, f"if {' and '.join([*tests, *plain]) or True}:", *indented(body)]
 
 
@@ -171,7 +176,7 @@ def _in_native(name: str, parameters: tuple[Parameter, ...], namespace: dict[str
     if (found := few_by_numpy.statements(name, parameters, namespace)) is not None:
         more = _by_operator(namespace) if name == "dot" else _of_sequences(name, namespace) if name in _TURNED else []
         return [*found, *more]
-    if not any(name in table for table in (_FEW, _WRITTEN, _REDUCED, _RUNNING, _PAIRED)):
+    if not any(name in table for table in (_FEW, _WRITTEN, _REDUCED, _RUNNING, _PAIRED, _AT_LEAST)):
         return []
     count = (_FEW | _WRITTEN).get(name, 2)
     given, others = parameters[:count], parameters[count:]
@@ -180,6 +185,8 @@ def _in_native(name: str, parameters: tuple[Parameter, ...], namespace: dict[str
         few = getattr(calls, f"few_{name}")
     elif name in _PAIRED:
         few, words = calls.few_outer, [repr(_PAIRED[name]), *words]
+    elif name in _AT_LEAST:
+        few, words = calls.few_at_least, [*words, str(_AT_LEAST[name])]
     elif name in _REDUCED:
         few, words = calls.few_reduced, [repr(name), *words]
     else:
@@ -297,7 +304,8 @@ def _delivered(
         seen += ["_c._m = _m", "_m.append(_ref(_c))", f"if len(_m) > _m.limit: _settle({source}, _c)"]
         return [*seen, "return _c" if returns == "View" else "if _m.origin is None: return _c"]
     if returns == "Frozen":
-        return [f"return _seen_frozen({source}, _r, _FROZEN)"]
+        lazily = [f"_c = None if _tracing() else _lazy_view({source}, _r, _FROZEN)", "if _c is not None: return _c"]
+        return [*(lazily if calls is not None else []), f"return _seen_frozen({source}, _r, _FROZEN)"]
     if returns == "Mirror":  # of a function of nothing but the array
         return [made[0].replace("_r.dtype", f"{source}._d"), f"_mirror({source}, _c, _common)", "return _c"]
     if returns == "Array":  # of joined arrays: in their one dtype, and with axes

@@ -156,16 +156,18 @@ def _numbers_beside(function: ufunc) -> dict[type, set[torch.dtype]]:
 
 
 def _attach_operator(operator: FunctionType, scope: dict[str, Any]) -> None:
+    in_place = "_is_free" in scope
     names = {
         "torch": scope["_torch"],
         "dtypes": scope["_arrays"],
         "many": scope["_many"],
         "result": torch.bool if operator.__name__.strip("_") in ("lt", "le", "gt", "ge", "eq", "ne") else None,
-        "numbers": scope["_numbers"] if scope["_keeps"] else {},
+        "numbers": scope["_numbers"] if scope["_keeps"] or not in_place else {},
+        "bare": not scope["_keeps"],  # numbers are torch's as they are
         "hosts": {cls: cls._torch_dtype for cls in scope["_hosts"]},
         "few": scope["_name"],
         "turned": operator.__name__.startswith("__r") and operator.__name__ not in ("__rshift__",),
     }
-    if "_is_free" in scope:  # in place
+    if in_place:
         names["apart"] = scope["_complex"]
     calls.attach_call(operator, 2, 0, _SHARED | names)

@@ -187,7 +187,7 @@ class _Source:
             asking = f"if type({first.name}) is not _Array: _check_asking({first.name})"
             lines += [f"if {name} == {value!r}:", f"    {asking}", f"    return {first.name}"]
         returns = "Plain" if self.plain_result else self.returns
-        lent = conversions.is_lent(returns, self.arrays, self.writes_back)
+        lent = conversions.how_lent(returns, self.arrays)
         lines += direct_calls.statements(
             self.spec, self.parameters, returns, lent, conversions.of_other, self.namespace
         )

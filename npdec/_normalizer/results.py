@@ -13,6 +13,8 @@ from npdec._array.memory import seen
 from npdec._core.base import ArrayBase, NDArrayBase
 from npdec._decomposed.tensor import is_broadcast
 from npdec._dtypes.dtype import dtype as dtype_class
+from npdec._native import calls
+from npdec._torch.tracing import tracing
 
 __all__ = [
     "FROZEN",
@@ -52,6 +54,10 @@ def wrap_array(result: Any) -> Any:
 
 def wrap_view(source: Any, result: Any) -> Any:
     """What a kernel returned as arrays that may share memory with `source`; with several sources, each with its own."""
+    if calls is not None and not tracing():
+        lazy = calls.lazy_view(source, result)
+        if lazy is not None:
+            return lazy
     if type(source) is _wrap.ARRAY and type(result) is _Tensor and type(source._t) is _Tensor:
         tensor = source._t
         if tensor is result:
@@ -102,6 +108,10 @@ FROZEN = "NumPy gives a read-only view here; take .copy() to have an array to wr
 
 def wrap_frozen(source: Any, result: torch.Tensor) -> Any:
     """A read-only view of `source`."""
+    if calls is not None and not tracing():
+        lazy = calls.lazy_view(source, result, FROZEN)
+        if lazy is not None:
+            return lazy
     if type(source) is _wrap.ARRAY and type(result) is _Tensor and type(source._t) is _Tensor:
         if memory.shares_storage(result, source._t):
             made = seen(source, result)

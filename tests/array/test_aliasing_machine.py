@@ -667,7 +667,7 @@ class Aliasing(Arrays):
 Aliasing.TestCase.settings = settings(
     max_examples=100, stateful_step_count=40, deadline=None, suppress_health_check=list(HealthCheck)
 )
-TestAliasing = pytest.mark.slow(Aliasing.TestCase)
+TestAliasing = pytest.mark.long(Aliasing.TestCase)
 
 
 class Briefly(Aliasing):

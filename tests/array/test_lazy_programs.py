@@ -19,6 +19,15 @@ BETWEEN = "+ - * / // % & | ^ < <= > >= == !=".split()
 IN_PLACE = "+= -= *= &= |= ^=".split()
 TWO = "add subtract multiply divide bitwise_and logical_and logical_or less equal not_equal fmax".split()
 ONE = "negative absolute square reciprocal floor ceil trunc invert logical_not isnan isinf isfinite sign".split()
+VIEWS = "swapaxes({}, 0, -1);moveaxis({}, 0, -1);expand_dims({}, 0);expand_dims({}, -1);squeeze({});ravel({})".split(
+    ";"
+)
+VIEWS += (
+    "diagonal({});broadcast_to({}, (2, *{}.shape));rollaxis({}, -1);atleast_2d({});permute_dims({});rot90({})".split(
+        ";"
+    )
+)
+VIEWS += "split({}, 1)[0];unstack({})[-1];array_split({}, 2)[1];flip({});einsum('...i->...i', {});real({})".split(";")
 TOTALS = "sum sum mean max all argmin".split()
 BY_TORCH = "sort cumsum diff median nan_to_num trim_zeros ediff1d".split()
 NUMBERS = "0 1 2 -1 7 100 255 300 2**31 2**53+1 2**64 1.5 -0.0 3.5e38 float('nan') True 1j".split()
@@ -72,7 +81,10 @@ class Drawn:
 
     def view(self) -> None:
         part = f"[{self.key()}]"
-        self.assign(self.name() + self.of([part, part, part, ".T", ".reshape(-1)", ".view()", ".real", "[None]"]))
+        ways = [part, part, part, ".T", ".reshape(-1)", ".view()", ".real", "[None]", ".mT", ".swapaxes(0, -1)"]
+        name = self.name()
+        made = f"np.{self.of(VIEWS).replace('{}', name)}"
+        self.assign(name + self.of([*ways, ".squeeze()", ".diagonal()"]) if self.draw.random() < 0.7 else made)
 
     def write(self) -> None:
         name, operator, value = self.name(), self.of(IN_PLACE), self.value()

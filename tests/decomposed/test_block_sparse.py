@@ -364,7 +364,7 @@ def test_windows_save_memory():
     assert d.components.numel() == 512 * d.value.numel()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_long_vector_in_proportion_to_its_length():
     """A hundred thousand components of a hundred thousand numbers are never there as such."""
     n = fewer(100_000)

@@ -85,7 +85,7 @@ def compare(seed, **options):
             numpy.testing.assert_array_equal(numpy.asarray(mine), its, err_msg=f"program {seed}")
 
 
-@pytest.mark.parametrize("start", [0, *(pytest.param(i, marks=pytest.mark.slow) for i in range(1, 82, 27))])
+@pytest.mark.parametrize("start", [0, *(pytest.param(i, marks=pytest.mark.long) for i in range(1, 82, 27))])
 def test_random_programs_of_writes(start):
     for seed in range(start, start + 27 if start else 1):
         compare(seed, backend="eager")

@@ -188,7 +188,7 @@ def _same(made: list[Any], wanted: list[Any]) -> None:
             torch.testing.assert_close(getattr(got, part), getattr(want, part), equal_nan=True)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_every_argument_is_given() -> None:
     """All but a few, which are listed with their reasons; and so are the functions of which it cannot be told."""
     lacking: dict[str, set[str]] = {}

@@ -183,7 +183,7 @@ def named(owner):
 TOGETHER = [["flat"], *(list(OWNERS)[i::4] for i in range(4)), list(AMONG_OTHERS)]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("owners", TOGETHER, ids=lambda owners: owners[0])
 def test_methods_and_functions_built_of_others_end_there_too(owners):
     """In a process of its own: what is called with anything may leave anything behind, in NumPy's memory too."""
