@@ -18,6 +18,7 @@ from typing import Any
 from npdec._array import wrap
 from npdec._core import tags
 from npdec._core.tags import (
+    Affine,
     Array,
     ArrayLike,
     ArrayLikeOrScalar,
@@ -52,10 +53,10 @@ from npdec._normalizer.normalizer import compile_function
 from npdec._normalizer.operators import attach_methods, attach_operators
 
 __all__ = [
-    "Array", "ArrayLike", "ArrayLikeOrScalar", "AxisLike", "Coefficients", "CountedMask", "DTypeLike", "Flat", "Frozen",
-    "Inexact", "InPlace", "KeepDims", "Like", "Linear", "Mask", "Mirror", "Multilinear", "NoValue", "Opaque",
-    "OutArray", "Pointwise", "ShapeLike", "Smooth", "Stepwise", "View", "gives_back", "operation", "out_casting",
-    "ufunc", "writes_back",
+    "Affine", "Array", "ArrayLike", "ArrayLikeOrScalar", "AxisLike", "Coefficients", "CountedMask", "DTypeLike", "Flat",
+    "Frozen", "Inexact", "InPlace", "KeepDims", "Like", "Linear", "Mask", "Mirror", "Multilinear", "NoValue",
+    "Opaque", "OutArray", "Pointwise", "ShapeLike", "Smooth", "Stepwise", "View", "gives_back", "operation",
+    "out_casting", "ufunc", "writes_back",
 ]  # fmt: skip
 
 

@@ -28,7 +28,7 @@ _RETURN_TAGS = frozenset({"Array", "Flat", "Frozen", "Mirror", "View"})
 @dataclass(frozen=True, slots=True)
 class Parameter:
     """One parameter of a kernel. `tag` is the tag's name, or None; `sequence` says that a list of such is meant, and
-    `inexact` that integers and booleans come as float64."""
+    `inexact` that integers and booleans come as float64, `affine` that the result is linear in all such arguments."""
 
     name: str
     kind: inspect._ParameterKind
@@ -38,6 +38,7 @@ class Parameter:
     sequence: bool
     optional: bool
     inexact: bool = False
+    affine: bool = False
 
     @property
     def is_array(self) -> bool:
@@ -73,6 +74,9 @@ def _parse(kernel: Callable[..., Any], p: inspect.Parameter) -> Parameter:
     sequence = base.startswith("Sequence[")
     if sequence:
         base = base[len("Sequence[") : -1].strip()
+    affine = base.startswith("Affine[")
+    if affine:
+        base = base[len("Affine[") : -1].strip()
     inexact = base.startswith("Inexact[")
     if inexact:
         base = base[len("Inexact[") : -1].strip()
@@ -81,7 +85,7 @@ def _parse(kernel: Callable[..., Any], p: inspect.Parameter) -> Parameter:
         return Parameter(name, p.kind, p.default, None, plain, False, optional)
     if len(parts) == 1:
         if base in LAW_TAGS or base in (_TENSOR_TAGS if inexact else _ARRAY_TAGS | _OTHER_TAGS):
-            return Parameter(name, p.kind, p.default, base, None, sequence, optional, inexact)
+            return Parameter(name, p.kind, p.default, base, None, sequence, optional, inexact, affine)
         if sequence and base.split("[")[0] in _PLAIN:
             return Parameter(name, p.kind, p.default, None, None, False, optional)
     raise TypeError(f"{where}: unknown type tag {text!r} (the tags are listed in npdec._core.tags)")

@@ -15,6 +15,7 @@ from types import GenericAlias
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 __all__ = [
+    "Affine",
     "Array",
     "ArrayLike",
     "ArrayLikeOrScalar",
@@ -72,6 +73,7 @@ def law_tag(name: str, says: str) -> TypeVar:
 # time they are distinct objects, so that an annotation says which one it is with and without postponed evaluation.
 if TYPE_CHECKING:
     _Tag = TypeVar("_Tag")
+    Affine = Annotated[_Tag, "the result is linear in all of these together, or constant"]
     Inexact = Annotated[_Tag, "integers are float64"]
     ArrayLike = Any
     Linear = Any
@@ -110,6 +112,12 @@ else:
     ArrayLikeOrScalar = TypeVar("ArrayLikeOrScalar")  # as ArrayLike; a Python scalar stays one: weak in promotion
     Coefficients = TypeVar("Coefficients")  # as ArrayLike; where it is a poly1d, the result is made of poly1ds
     InPlace = TypeVar("InPlace")  # an existing, writeable array that the kernel changes
+
+    class Affine:
+        """`Affine[ArrayLike]`, or of another tag of arrays: the result is linear in all such arguments together, or
+        constant, whatever their numbers are. Of a few numbers it is computed as one map."""
+
+        __class_getitem__ = classmethod(GenericAlias)
 
     class Inexact:
         """`Inexact[ArrayLike]`, or of another tag of arrays: integers and booleans come as float64, in which NumPy

@@ -73,7 +73,9 @@ def warn_missing(name: str) -> None:
     )
 
 
-def warn_infinite(name: str, value: torch.Tensor | None = None, residual: torch.Tensor | None = None) -> None:
+def warn_infinite(
+    name: str, value: torch.Tensor | complex | None = None, residual: torch.Tensor | complex | None = None
+) -> None:
     """Warn that contributions are infinite or NaN, as the value or the residual of the result is, if they are known."""
     at_baseline = residual is None or not _are_finite(residual)
     at_value = value is None or not _are_finite(value)
@@ -89,7 +91,9 @@ def warn_infinite(name: str, value: torch.Tensor | None = None, residual: torch.
         waiting.append(said)
 
 
-def _are_finite(x: torch.Tensor) -> bool:
+def _are_finite(x: torch.Tensor | complex) -> bool:
+    if not isinstance(x, torch.Tensor):
+        return cmath.isfinite(x)
     return cmath.isfinite(x.item()) if not x.ndim else bool(torch.isfinite(x).all())
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from npdec._core.direct import Direct
-from npdec._core.tags import Array, ArrayLike, ArrayLikeOrScalar, AxisLike, NoValue, gives_back, public
+from npdec._core.tags import Affine, Array, ArrayLike, ArrayLikeOrScalar, AxisLike, NoValue, gives_back, public
 from npdec._impl import _convolve, _host, _interpolate, _order, _reduce, _util
 from npdec._impl._by_elements import by_elements
 from npdec._impl._differences import slopes, steps_along
@@ -37,7 +37,7 @@ _SUBTRACTED = _reduce.SUMMED - {torch.bool}
 
 @public(errors="subtract", direct=Direct(_differences, _SUBTRACTED, ("axis",), linear=True))
 @gives_back("n", 0)
-def diff(a: ArrayLike, n: int = 1, axis: int = -1, prepend: ArrayLike = NoValue, append: ArrayLike = NoValue):
+def diff(a: Affine[ArrayLike], n: int = 1, axis: int = -1, prepend: ArrayLike = NoValue, append: ArrayLike = NoValue):
     """The n-th differences along an axis: each element less the one before, n times over.
 
     The axis gets shorter by n; for n = 0 the result is `a` itself. `prepend` and `append` are joined to `a` first; a
@@ -268,7 +268,7 @@ def _trapezoids(y: torch.Tensor) -> torch.Tensor | None:
 
 
 @public(errors="add", direct=Direct(_trapezoids, frozenset({torch.float32, torch.float64})))
-def trapezoid(y: ArrayLike, x: ArrayLike | None = None, dx: ArrayLikeOrScalar = 1.0, axis: int = -1):
+def trapezoid(y: Affine[ArrayLike], x: ArrayLike | None = None, dx: ArrayLikeOrScalar = 1.0, axis: int = -1):
     """The integral along an axis by the trapezoidal rule.
 
     The samples are at the positions `x`, 1-d or of the shape of `y`, or `dx` apart.

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from npdec._core.direct import Direct
-from npdec._core.tags import Array, ArrayLike, ArrayLikeOrScalar, DTypeLike, Like, ShapeLike, public
+from npdec._core.tags import Affine, Array, ArrayLike, ArrayLikeOrScalar, DTypeLike, Like, ShapeLike, public
 from npdec._impl import _devices, _promotion, _storage, _util, dtypes_impl
 from npdec._impl._devices import as_device
 from npdec._impl.setitem_impl import broadcast_input
@@ -212,7 +212,7 @@ def _full(shape: tuple[int, ...], value: Any, dtype: torch.dtype | None) -> torc
 @public
 def full(
     shape: ShapeLike,
-    fill_value: ArrayLikeOrScalar,
+    fill_value: Affine[ArrayLikeOrScalar],
     dtype: DTypeLike | None = None,
     order: str = "C",
     *,

@@ -261,7 +261,9 @@ def _position(name: str, function: str, a: torch.Tensor, axis: int | None, keepd
     dim = _util.normalize_axis(0 if axis is None else axis, rows.ndim)
     if not rows.shape[dim]:
         raise ValueError(f"attempt to get {function} of an empty sequence")
-    if a.dtype.is_complex:
+    if a.dtype.is_complex and rows.shape[dim] == 1:  # the only one
+        r = torch.zeros(rows.shape[:dim] + rows.shape[dim + 1 :], dtype=torch.int64, device=a.device)
+    elif a.dtype.is_complex:
         r = complex_position(name, rows, dim)
     else:
         r = _POSITIONS[name](_util.to_ordered(rows), dim)

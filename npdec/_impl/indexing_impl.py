@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from npdec._core.direct import Direct
-from npdec._core.tags import Array, ArrayLike, DTypeLike, Frozen, Opaque, OutArray, out_casting, public
+from npdec._core.tags import Affine, Array, ArrayLike, DTypeLike, Frozen, Opaque, OutArray, out_casting, public
 from npdec._impl import _host, _storage, _util, reduction_impl
 from npdec._impl._reduce import SUMMED
 from npdec._impl.getitem_impl import check_bounds, shape_text, wrap_negative
@@ -67,7 +67,9 @@ def _taken(a: torch.Tensor, index: torch.Tensor) -> torch.Tensor | None:
 
 @public(method=True, direct=Direct(_taken, linear=True))
 @out_casting("back")
-def take(a: ArrayLike, indices: Opaque, axis: int | None = None, out: OutArray | None = None, mode: str = "raise"):
+def take(
+    a: Affine[ArrayLike], indices: Opaque, axis: int | None = None, out: OutArray | None = None, mode: str = "raise"
+):
     """The elements (or slices along an axis) at the given indices, in an array of the indices' shape.
 
     Without an axis the elements are counted in row-major order. `mode` says what an index out of range does: "raise"
@@ -146,7 +148,7 @@ def _gathered(arr: torch.Tensor, index: torch.Tensor, axis: int = -1) -> torch.T
 
 
 @public(direct=Direct(_gathered, given=("axis",)))
-def take_along_axis(arr: ArrayLike, indices: Opaque, axis: int | None = -1) -> Array:
+def take_along_axis(arr: Affine[ArrayLike], indices: Opaque, axis: int | None = -1) -> Array:
     """From every vector along an axis the elements at its own indices, as `np.argsort` and `np.argmax` give them.
 
     `indices` has the dimensions of `arr` and broadcasts against it along the other axes; without an axis both are
@@ -173,7 +175,7 @@ def take_along_axis(arr: ArrayLike, indices: Opaque, axis: int | None = -1) -> A
 
 @public
 @out_casting("back")
-def compress(condition: Opaque, a: ArrayLike, axis: int | None = None, out: OutArray | None = None) -> Array:
+def compress(condition: Opaque, a: Affine[ArrayLike], axis: int | None = None, out: OutArray | None = None) -> Array:
     """The elements (or slices along an axis) where a vector of conditions holds; missing conditions are false.
 
     Without an axis the elements are counted in row-major order. Raises ValueError unless the condition has one axis,

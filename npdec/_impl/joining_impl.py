@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from npdec._core.direct import Direct
-from npdec._core.tags import Array, ArrayLike, ArrayLikeOrScalar, DTypeLike, OutArray, View, public
+from npdec._core.tags import Affine, Array, ArrayLike, ArrayLikeOrScalar, DTypeLike, OutArray, View, public
 from npdec._impl import _host, _storage, _util, dtypes_impl, shape_impl
 from npdec._impl._joining import at_once, join, with_scalars
 
@@ -122,7 +122,7 @@ def stack(
 
 
 @public(direct=Direct(torch.vstack))
-def vstack(tup: Sequence[ArrayLike], *, dtype: DTypeLike | None = None, casting: str = "same_kind") -> Array:
+def vstack(tup: Sequence[Affine[ArrayLike]], *, dtype: DTypeLike | None = None, casting: str = "same_kind") -> Array:
     """The arrays one below the other: along axis 0, vectors and numbers taken as rows.
 
     Raises ValueError if they differ in another axis, TypeError for a cast to `dtype` that `casting` forbids.
@@ -160,7 +160,7 @@ def row_stack(tup: Sequence[ArrayLike], *, dtype: DTypeLike | None = None, casti
 
 
 @public(direct=Direct(torch.hstack, of_one_rank=True))
-def hstack(tup: Sequence[ArrayLike], *, dtype: DTypeLike | None = None, casting: str = "same_kind") -> Array:
+def hstack(tup: Sequence[Affine[ArrayLike]], *, dtype: DTypeLike | None = None, casting: str = "same_kind") -> Array:
     """The arrays side by side: along axis 1, vectors and numbers along axis 0.
 
     Raises ValueError if they differ in another axis, TypeError for a cast to `dtype` that `casting` forbids.
@@ -177,7 +177,7 @@ def hstack(tup: Sequence[ArrayLike], *, dtype: DTypeLike | None = None, casting:
 
 
 @public(direct=Direct(torch.dstack))
-def dstack(tup: Sequence[ArrayLike]) -> Array:
+def dstack(tup: Sequence[Affine[ArrayLike]]) -> Array:
     """The arrays one behind the other: along axis 2, those of fewer axes taken as by `np.atleast_3d`.
 
     Raises ValueError if they differ in another axis.
@@ -190,7 +190,7 @@ def dstack(tup: Sequence[ArrayLike]) -> Array:
 
 
 @public(direct=Direct(torch.column_stack))
-def column_stack(tup: Sequence[ArrayLike]) -> Array:
+def column_stack(tup: Sequence[Affine[ArrayLike]]) -> Array:
     """The arrays side by side, vectors and numbers taken as columns.
 
     Raises ValueError if they differ in another axis than the second.

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from npdec._core.direct import Direct
-from npdec._core.tags import Array, ArrayLike, ArrayLikeOrScalar, AxisLike, Mirror, ShapeLike, public
+from npdec._core.tags import Affine, Array, ArrayLike, ArrayLikeOrScalar, AxisLike, Mirror, ShapeLike, public
 from npdec._impl import _host, _storage, _util, dtypes_impl, joining_impl, shape_impl
 from npdec._impl._reduce import SUMMED
 from npdec._impl.creation_impl import check_shape
@@ -26,7 +26,7 @@ _FEW = 16  # copies that are joined
 
 
 @public
-def tile(A: ArrayLike, reps: ShapeLike) -> Array:
+def tile(A: Affine[ArrayLike], reps: ShapeLike) -> Array:
     """The array repeated as a whole, `reps[i]` times along axis i; missing axes and missing repeats count as one.
 
     Raises ValueError for a negative number.
@@ -51,7 +51,7 @@ def _repeated(a: torch.Tensor, repeats: Any, axis: int | None = None) -> torch.T
 
 
 @public(method=True, direct=Direct(_repeated, SUMMED, ("repeats", "axis"), linear=True))
-def repeat(a: ArrayLike, repeats: ArrayLikeOrScalar, axis: int | None = None) -> Array:
+def repeat(a: Affine[ArrayLike], repeats: ArrayLikeOrScalar, axis: int | None = None) -> Array:
     """Each element (or slice along an axis) repeated in place: all as often, or each as an array of numbers says.
 
     Without an axis the elements are taken in one axis. Raises ValueError for negative numbers or an array of another
@@ -93,7 +93,7 @@ def _repeat_each(a: torch.Tensor, repeats: torch.Tensor, axis: int) -> torch.Ten
 
 
 @public
-def resize(a: ArrayLike, new_shape: ShapeLike) -> Array:
+def resize(a: Affine[ArrayLike], new_shape: ShapeLike) -> Array:
     """An array of the new shape with the elements in row-major order, repeated from the start as often as needed.
 
     An array without elements gives zeros. Raises ValueError for a negative size. (The array method `resize` differs.)
@@ -218,7 +218,7 @@ def _rolled(a: torch.Tensor, shift: Any) -> torch.Tensor | None:
 
 
 @public(direct=Direct(_rolled, SUMMED, linear=True))
-def roll(a: ArrayLike, shift: ShapeLike, axis: AxisLike | None = None) -> Array:
+def roll(a: Affine[ArrayLike], shift: ShapeLike, axis: AxisLike | None = None) -> Array:
     """The elements moved along axes, those that leave at the end coming back at the start.
 
     `shift` and `axis` are one number each or sequences of them, broadcast against each other; shifts along one axis
@@ -241,7 +241,7 @@ def roll(a: ArrayLike, shift: ShapeLike, axis: AxisLike | None = None) -> Array:
 
 
 @public
-def append(arr: ArrayLike, values: ArrayLike, axis: int | None = None) -> Array:
+def append(arr: Affine[ArrayLike], values: Affine[ArrayLike], axis: int | None = None) -> Array:
     """The array with the values joined at its end; without an axis, the elements of both in one axis.
 
     Raises ValueError if the shapes do not fit.
@@ -332,7 +332,7 @@ def _insert_each(arr: torch.Tensor, index: torch.Tensor, values: torch.Tensor, a
 
 
 @public
-def delete(arr: ArrayLike, obj: Any, axis: int | None = None) -> Array:
+def delete(arr: Affine[ArrayLike], obj: Any, axis: int | None = None) -> Array:
     """The array without the elements (or slices along an axis) at the given indices.
 
     `obj` is an int, a slice, a sequence of ints, or of booleans of the axis' length. Without an axis the elements are

@@ -12,7 +12,7 @@ from typing import Any, cast
 import torch
 
 from npdec._core.direct import Direct
-from npdec._core.tags import Array, ArrayLike, ArrayLikeOrScalar, NoValue, Opaque, OutArray, out_casting, public
+from npdec._core.tags import Affine, Array, ArrayLike, ArrayLikeOrScalar, NoValue, Opaque, OutArray, out_casting, public
 from npdec._impl import _host, _order, _util
 from npdec._impl.dtypes_impl import can_cast, element, kept_beside, result_type, scalar_tensor
 from npdec._impl.indexing_impl import read_mode
@@ -172,7 +172,7 @@ def _where_true(condition: torch.Tensor, arr: torch.Tensor) -> torch.Tensor | No
 
 
 @public(direct=Direct(_where_true))
-def extract(condition: Opaque, arr: ArrayLike):
+def extract(condition: Opaque, arr: Affine[ArrayLike]):
     """The elements of the array, read row by row, at which the condition (read likewise) is true, 1-d.
 
     Raises IndexError if the condition is true beyond the end of the array.

@@ -8,7 +8,6 @@ finite, slopes that are steep, differences that have lost digits.
 
 from __future__ import annotations
 
-import cmath
 import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
@@ -20,11 +19,10 @@ from npdec._decomposed.size_warnings import STEEP, STEEPEST, half_of_digits
 from npdec._impl import slopes_impl
 from npdec._law.all_components import current as chunk
 from npdec._law.of_few import ROUNDINGS, listed
-from npdec._law.powers_of_few import means_through_zero
-from npdec._law.quadrature_nodes import gauss_legendre
+from npdec._law.powers_of_few import means_by_nodes, means_through_zero
 
 __all__ = [
-    "LAWS", "LESS", "MORE", "NODES", "REAL_OF", "Law", "Numbers", "Sum", "compared", "each", "law_of_complex",
+    "LAWS", "LESS", "MORE", "REAL_OF", "Law", "Numbers", "Sum", "compared", "each", "law_of_complex",
     "length", "power", "product", "quotient",
 ]  # fmt: skip
 
@@ -52,8 +50,6 @@ _KEPT = 16  # how many times larger a value is than a difference that has lost d
 MORE: Sequence[complex] = (1.0,)  # of a summand, whose contributions are not multiplied: they may be infinite
 LESS: Sequence[complex] = (-1.0,)
 _WHOLE = 100  # exponents below which a power is a product
-_FEW_NODES, *_MORE_NODES = NODES = gauss_legendre(8), gauss_legendre(16), gauss_legendre(32)
-_ALIKE = 1e-7  # the square of which is what twice as many nodes leave
 _WANTED = 1e-12 / 8  # as the quadrature in double precision
 
 
@@ -183,7 +179,7 @@ def _any_power(a: Numbers, b: Numbers, ends: Ends, dtype: torch.dtype) -> Multip
             made.append((slope, slope))
             continue
         if a.components is None or _is_beside_negatives(x, r):
-            means = _means_by_nodes(x, r, y, s)
+            means = means_by_nodes(x, r, y, s)
         else:
             means = means_through_zero(x, r, y, s)
         if means is None or any(
@@ -208,29 +204,6 @@ def _is_beside_negatives(x: complex, r: complex) -> bool:
         return True
     rise = x.imag - r.imag
     return rise != 0 and (r.real * x.imag - x.real * r.imag) / rise > 0
-
-
-def _means_by_nodes(x: complex, r: complex, y: complex, s: complex) -> tuple[complex, complex] | None:
-    """The mean gradients along a path that has no singularity; None where it comes too close to one."""
-    means = _means_of_power(_FEW_NODES, x, r, y, s)
-    for nodes in _MORE_NODES:
-        fewer, means = means, _means_of_power(nodes, x, r, y, s)
-        if all(abs(rough - mean) <= _ALIKE * abs(mean) for rough, mean in zip(fewer, means, strict=True)):
-            return means
-    return None
-
-
-def _means_of_power(
-    nodes: Sequence[tuple[float, float]], x: complex, r: complex, y: complex, s: complex
-) -> tuple[complex, complex]:
-    by_base = by_exponent = 0j
-    for node, weight in nodes:
-        base, exponent = r + node * (x - r), s + node * (y - s)
-        log = cmath.log(base)
-        whole = cmath.exp(exponent * log) * weight
-        by_base += exponent * whole / base
-        by_exponent += log * whole
-    return by_base, by_exponent
 
 
 def length(operands: Sequence[Numbers], ends: Ends, dtype: torch.dtype) -> Multipliers | None:

@@ -6,6 +6,8 @@ each step, or in memory (`npdec/_native/few_complex.c`).
 from __future__ import annotations
 
 import array
+import cmath
+import math
 import operator
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -15,9 +17,10 @@ import torch
 from npdec._decomposed.aliasing import link_results
 from npdec._decomposed.settings import current as settings
 from npdec._decomposed.size_limits import HANDFUL
+from npdec._decomposed.size_warnings import warn_infinite
 from npdec._decomposed.tensor import DecomposedTensor, merged
 from npdec._impl._storage import of_its_base
-from npdec._law.complex_laws import LESS, MORE, REAL_OF, Law, Numbers, Sum, each
+from npdec._law.complex_laws import LESS, MORE, REAL_OF, Law, Numbers, Sum, each, quotient
 from npdec._law.complex_order_of_few import Extreme, Order
 from npdec._law.of_few import FEW, listed
 from npdec._law.ordinary import built
@@ -29,6 +32,7 @@ _CODES = {torch.float64: "d", torch.complex128: "d", torch.float32: "f", torch.c
 _RESULTS = frozenset({torch.bool, *REAL_OF, *REAL_OF.values()})
 _NUMBERS = frozenset({bool, int, float, complex})
 _Tensor = torch.Tensor
+_NAN = complex(math.nan, math.nan)
 _LARGEST = 2**60  # Python's numbers that are taken
 
 
@@ -127,9 +131,12 @@ def of_few(
         multipliers = law(numbers, (value, residual), dtype)
     except (ArithmeticError, ValueError):
         return None
-    if multipliers is None:
-        return None
     made = None
+    if multipliers is None:
+        made = _over_zero(operands, numbers, labels, count) if law is quotient else None
+        if made is None:
+            return None
+        multipliers = ()
     for its, weights in zip(numbers, multipliers, strict=False):
         if its.components is not None:
             own = [complex(w.real) for w in weights] if isinstance(law, Extreme) else weights
@@ -143,6 +150,22 @@ def of_few(
     result = built(value, residual, together.reshape(len(labels), *shape) if shape else together, labels)
     result.discrete = value.dtype is torch.bool
     return result
+
+
+def _over_zero(operands: Sequence[Any], numbers: list[Numbers], labels: Any, count: int) -> list[complex] | None:
+    """The components of quotients whose divisors are all zero at one end: NaN comes of whatever the divisor has, and of
+    what moves of the dividend. None of others."""
+    a, b = numbers
+    if b.components is None or not all(bool(x) != bool(r) for x, r in zip(b.x, b.r, strict=True)):
+        return None
+    if not all(map(cmath.isfinite, (*a.x, *a.r, *b.x, *b.r, *(a.components or ()), *b.components))):
+        return None
+    moved = set(operands[1].labels)
+    first = a.components or [0j] * len(b.components)
+    made = [_NAN if labels[i // count] in moved or c else 0j for i, c in enumerate(first)]
+    after, before = ([1 / x if x else _NAN for x in end] for end in (b.x, b.r))
+    warn_infinite("reciprocal", sum(after), sum(before))
+    return made
 
 
 def _times(components: Sequence[complex], weights: Sequence[complex], count: int) -> Sequence[complex]:

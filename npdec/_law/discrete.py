@@ -30,6 +30,7 @@ __all__ = [
     "of_numbers",
     "residual_of",
     "value_of",
+    "warn_dropped",
     "where_same",
     "with_numbers",
 ]
@@ -238,8 +239,13 @@ def _alike(found: torch.Tensor, number: torch.Tensor) -> torch.Tensor:
 def dropped(func: Function, call: Call, where: str = "") -> None:
     """Warn of a function of integers through which contributions do not pass, if there are any."""
     if any(bool((t.value != t.residual).any()) or bool(t.components.any()) for t in call.tensors):
-        _util.warn(
-            f"{name_of(func)}: contributions do not pass through it {f'{where} ' if where else ''}with integers or "
-            "booleans: they are dropped. Convert with .astype(float) first",
-            DecompositionWarning,
-        )
+        warn_dropped(name_of(func), where)
+
+
+def warn_dropped(name: str, where: str = "") -> None:
+    """Warn that contributions do not pass through a function."""
+    _util.warn(
+        f"{name}: contributions do not pass through it {f'{where} ' if where else ''}with integers or "
+        "booleans: they are dropped. Convert with .astype(float) first",
+        DecompositionWarning,
+    )

@@ -27,6 +27,7 @@ __all__ = [
     "LIMITS",
     "NUMBERED",
     "has_means",
+    "is_undefined",
     "mean_sigmoid",
     "means_of_few",
     "means_of_number",
@@ -35,6 +36,7 @@ __all__ = [
 ]
 
 Function = Callable[..., Any]
+_PART = 1 / 16  # of a path
 Means = tuple[float, float]
 Numbers = Sequence[float]
 _WANTED = 1e-12 / 8  # as the quadrature in double precision
@@ -215,8 +217,11 @@ def slope_beside(
     return slope_of_number(None, close, traits, KEPT, x, r, fx, fr, dtype)
 
 
-def slopes_beside(form: Any, ends: Sequence[Numbers], swapped: bool, dtype: torch.dtype) -> list[float] | None:
-    """The same of each of a few: of x, r, the constant, and the function's numbers at both."""
+def slopes_beside(
+    form: Any, ends: Sequence[Numbers], swapped: bool, dtype: torch.dtype, undefined: bool = False
+) -> list[float] | None:
+    """The same of each of a few: of x, r, the constant, and the function's numbers at both; NaN, if asked for, where it
+    is NaN at one."""
     tiny, least, most, _ = RANGE[dtype]
     powers = form is slopes_impl.rates_of_power and not swapped
     made: list[float] = []
@@ -228,6 +233,8 @@ def slopes_beside(form: Any, ends: Sequence[Numbers], swapped: bool, dtype: torc
                 return None
         else:
             slope = slope_beside(form, x, r, other, swapped, fx, fr, dtype)
+            if slope is None and step and undefined and math.isnan(difference):
+                slope = math.nan
         if slope is None:
             return None
         made.append(slope)
@@ -240,13 +247,24 @@ def _between(find: Function, other: float, swapped: bool, x: float, r: float, st
     return math.nan if means is None else means[swapped]
 
 
+def is_undefined(x: float, r: float, y: float, s: float, fx: float, fr: float) -> bool:
+    """Whether a power of finite numbers is NaN at an end, as it is along the part of the path where the base is
+    negative."""
+    least = min(x, r)
+    seen = least < 0 and -least > _PART * abs(x - r)  # by some node of a quadrature
+    return seen and (math.isnan(fx) or math.isnan(fr)) and all(map(math.isfinite, (x, r, y, s)))
+
+
 def means_of_few(
-    form: Any, ends: Sequence[Numbers], value: Numbers, base: Numbers, dtype: torch.dtype
+    form: Any, ends: Sequence[Numbers], value: Numbers, base: Numbers, dtype: torch.dtype, undefined: bool = False
 ) -> tuple[list[float], list[float]] | None:
-    """The same of each of a few, whose arguments are those at the value and at the residual."""
+    """The same of each of a few, whose arguments are those at the value and at the residual; NaN, if asked for, of
+    powers that are NaN along a part of the path."""
     found: tuple[list[float], list[float]] = [], []
     for x, y, r, s, fx, fr in zip(*ends, value, base, strict=True):
         means = means_of_number(form, x, y, r, s, fx, fr, dtype)
+        if means is None and undefined and is_undefined(x, r, y, s, fx, fr):
+            means = math.nan, math.nan
         if means is None:
             return None
         found[0].append(means[0])

@@ -18,7 +18,8 @@ from npdec._law.means_of_few import NUMBERED
 from npdec._native import calls
 
 __all__ = [
-    "chosen", "clamped_number", "compared_numbers", "ends_of_two", "jumps_of_numbers", "larger", "smooth_numbers",
+    "chosen", "clamped_number", "compared_numbers", "divided_by_zero", "ends_of_two", "jumps_of_numbers", "larger",
+    "over_zero", "smooth_numbers",
     "stepped_beside",
     "weighted", "weighted_arrays",
 ]  # fmt: skip
@@ -101,6 +102,18 @@ def jumps_of_numbers(shares: Any, func: Function, a: Any, b: Any) -> Any:
     if made is None and type(a) is type(b) is DecomposedTensor:
         return calls.jumps_of_arrays(which, a, b)
     return made
+
+
+def divided_by_zero(shares: Any, func: Function, a: Any, b: Any) -> Any:
+    """A rounded quotient of two numbers, the rest, or a tuple of both, where the divisor is zero at an end, and how
+    many infinite shares they have."""
+    which = None if calls is None or chunk.get() is not None else _JUMPS.get((shares, func))
+    return None if which is None else calls.divided_by_zero(which, a, b)
+
+
+def over_zero(a: Any, b: Any) -> Any:
+    """A quotient of the same, and its reciprocals at both ends if contributions are infinite."""
+    return None if calls is None or chunk.get() is not None else calls.over_zero(a, b)
 
 
 def stepped_beside(value: Any, residual: Any, x: Any) -> Any:

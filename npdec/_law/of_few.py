@@ -25,7 +25,7 @@ from npdec._law.close_of_few import Close
 __all__ = [
     "CLOSED", "FEW", "LONGEST", "POLYNOMIALS", "RANGE", "ROUNDINGS", "all_listed", "larger_of_few", "larger_of_two",
     "listed", "multiplier", "multipliers", "polynomial_slope", "power_of_few", "repeated", "shares_of_few",
-    "slope_of_number", "slopes_of_few", "tensor_of", "vector",
+    "slope_of_number", "slopes_of_few", "tensor_of", "vector", "with_axes",
 ]  # fmt: skip
 
 Numbers = Sequence[float]
@@ -299,3 +299,9 @@ def larger_of_two(sign: int, x: float, y: float, r: float, s: float) -> tuple[fl
     if not path < math.inf:  # NaN or infinite
         return None
     return (first / path, -second / path) if path else (0.5, 0.5)  # equal lines share evenly
+
+
+def with_axes(components: torch.Tensor, axes: int) -> torch.Tensor:
+    """Components as those of a tensor with so many axes at least."""
+    missing = axes + 1 - components.ndim
+    return components.reshape(components.shape[0], *[1] * missing, *components.shape[1:]) if missing > 0 else components

@@ -14,7 +14,7 @@ from npdec._decomposed.settings import current as settings
 from npdec._decomposed.size_limits import HANDFUL
 from npdec._decomposed.size_warnings import STEEP, half_of_digits, keeps_digits
 from npdec._decomposed.tensor import DecomposedTensor
-from npdec._law import complex_laws, complex_of_few, reverse_pairs, reverse_quotients
+from npdec._law import complex_laws, complex_of_few, numbers_without_end, reverse_pairs, reverse_quotients
 from npdec._law.native_forms import in_c
 from npdec._law.ordinary import (
     FACTORS,
@@ -250,6 +250,10 @@ def quotient(func: Function, args: Sequence[Any]) -> Any:
     elif settings.get().rule == "affine" and is_ordinary(other) and (type(x) in _NUMBERS or type(x) in FACTORS):
         made = _over_number(func, x, other)
         if made is not NotImplemented:
+            return made
+    if type(other) is DecomposedTensor and not other.value.ndim and settings.get().rule == "affine":
+        made = numbers_without_end.over_zero(func, x, other)
+        if made is not None:
             return made
     pair = pair_of(args, apart=True)
     if pair is None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from npdec._decomposed.registry import Trait
 from npdec._impl.quotients_impl import in_both_orders
-from npdec._law import ordinary, ordinary_arithmetic, ordinary_linear, ordinary_pairs, ordinary_steps
+from npdec._law import ordinary, ordinary_arithmetic, ordinary_linear, ordinary_pairs, ordinary_smooth, ordinary_steps
 
 __all__ = ["form_of", "instead", "takes_options"]
 
@@ -44,7 +44,7 @@ def form_of(
         return ordinary_pairs.layer
     if tags == {"Pointwise"}:
         beside = ordinary.by_slopes(slope, traits, places)
-        return beside if mean is None and rates is None else ordinary_pairs.by_means(mean, rates, beside)
+        return beside if mean is None and rates is None else ordinary_smooth.by_means(mean, rates, beside)
     if tags == {"Stepwise"}:
         return ordinary_steps.of_steps(places, mean or in_both_orders)
     return None

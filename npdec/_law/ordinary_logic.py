@@ -18,7 +18,8 @@ from npdec._decomposed.size_limits import HANDFUL
 from npdec._decomposed.tensor import DecomposedTensor, merged, placed
 from npdec._law.complex_laws import REAL_OF, compared
 from npdec._law.complex_of_few import answer, are_few
-from npdec._law.of_few import listed
+from npdec._law.numbers_in_c import stepped_beside
+from npdec._law.of_few import FEW, listed
 from npdec._law.ordinary import (
     Form,
     condition_in,
@@ -159,6 +160,8 @@ def _logic(share: Function, numeric: bool, func: Function, args: Sequence[Any]) 
     if len(args) != 2:
         return NotImplemented
     made = _of_still_numbers(func, *args) if numeric else None
+    if made is None and numeric:
+        made = _beside_constants(func, *args)
     if made is not None:
         return made
     a, b = (_truth(args[0]), _truth(args[1])) if numeric else args
@@ -186,6 +189,23 @@ def _logic(share: Function, numeric: bool, func: Function, args: Sequence[Any]) 
         first, second = placed(first, range(len(a.labels)), len(labels)), placed(second, places, len(labels))
     components = first * share(_middle(b)) + second * share(_middle(a))
     return _made(func, (a.value, b.value), (a.residual, b.residual), components, a, labels)
+
+
+def _beside_constants(func: Function, a: Any, b: Any) -> Any:
+    """Of one number and a few constants: each result is a step of it. None of others."""
+    x, other = (b, a) if type(a) is torch.Tensor else (a, b)
+    here = settings.get()
+    if (
+        type(x) is not DecomposedTensor
+        or x.value.ndim
+        or type(other) is not torch.Tensor
+        or not 0 < other.numel() <= FEW
+    ):
+        return None
+    if here.frozen_conditions or here.rule == "none" or other.requires_grad or not other.is_cpu:
+        return None
+    value, residual = (func(end, b) if x is a else func(a, end) for end in (x.value, x.residual))
+    return stepped_beside(value, residual, x)
 
 
 def _of_numbers(share: Function, func: Function, a: Any, b: Any) -> Any:

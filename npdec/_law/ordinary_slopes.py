@@ -37,19 +37,22 @@ def slope_at_number(
 
 
 def without_slope(x: float, r: float, components: list[float], fx: Any, fr: Any, function: Any) -> list[float] | None:
-    """What components make of a number that has no slope: nothing of what does not move, and NaN, which is said, where
-    one end is NaN; None where that is not known."""
+    """What components make of a number that has no slope: nothing of what does not move; NaN, which is said, where one
+    end is NaN; and infinite shares of what moves, where one is infinite. None where that is not known."""
     if type(fx) is not torch.Tensor or fx.ndim or fx.dtype not in RANGE or fx.requires_grad or fr.requires_grad:
         return None
     after, before = fx.item(), fr.item()
     if x == r:
         return None if any(components) or after != before else [0.0] * len(components)
-    if not (math.isnan(after) or math.isnan(before)):
+    if math.isfinite(after) == math.isfinite(before) and not (math.isnan(after) or math.isnan(before)):
         return None
     if not (math.isfinite(x) and math.isfinite(r)) or not sum(map(abs, components)) < math.inf:
         return None
-    warn_infinite(name_of(function), fx, fr)
-    return [math.nan] * len(components)
+    slope = (after - before) / (x - r)
+    undefined = math.isnan(slope)
+    if undefined or any(components):
+        warn_infinite(name_of(function), fx, fr)
+    return [math.nan] * len(components) if undefined else [slope * c if c else 0.0 for c in components]
 
 
 def ordinary_slope(

@@ -21,6 +21,7 @@ from npdec._law.all_components import current as chunk
 from npdec._law.all_components import need_all
 from npdec._law.native_forms import in_c
 from npdec._law.numbers_in_c import jumps_of_numbers, stepped_beside
+from npdec._law.numbers_without_end import divided_by_zero
 from npdec._law.of_few import FEW, ROUNDINGS, all_listed, listed, multiplier, shares_of_few
 from npdec._law.ordinary import Form, Number, built, carries_graph, is_ordinary, made_of, number_in, number_of, single
 from npdec._law.ordinary_numbers import constant_beside, numbers_in_two, sum_of_two
@@ -59,6 +60,9 @@ def stepwise(
     if len(args) == 2 and not options:
         are_two = type(args[0]) is type(args[1]) is DecomposedTensor
         made = jumps_of_numbers(shares, func, *args)
+        divisor = getattr(args[1], "value", args[1])
+        if made is None and shares is not in_both_orders and not (type(divisor) is torch.Tensor and divisor.ndim):
+            made = divided_by_zero(shares, func, *args)
         if made is not None:
             return made
         if are_two:
@@ -202,8 +206,7 @@ def _of_two(shares: Any, func: Function, args: Sequence[Any]) -> Any:
     if pair is None:
         return NotImplemented
     (x, y), (r, s), (first, second) = pair.values, pair.residuals, pair.components
-    assert first is not None
-    assert second is not None
+    assert first is not None and second is not None  # noqa: PT018
     if x.shape != y.shape:
         pair = _of_one_shape(pair)
         if pair is None:
@@ -254,7 +257,8 @@ def _made_of_two(
     components = pair.together(of_x, of_y)
     gross = by_x.abs() + by_y.abs()
     if value.dtype in _WITH_FEW_DIGITS or not torch.linalg.vector_norm(gross).item() <= STEEP:
-        warn_of_digits(name_of(func), gross, components, value, residual, reverse=False)
+        own = known[0] if type(known) is tuple else known
+        warn_of_digits(name_of(own), gross, components, value, residual, reverse=False)
     return built(value, residual, components, pair.labels)
 
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import cmath
 import math
+from collections.abc import Sequence
 
 import torch
 
 from npdec._law.powers_at_zero import LEAST
 from npdec._law.quadrature_error import evenness
 from npdec._law.quadrature_nodes import gauss_legendre
+from npdec._native import calls
 
-__all__ = ["mean_power", "means_through_zero"]
+__all__ = ["COMPLEX_NODES", "mean_power", "means_by_nodes", "means_through_zero"]
 
 Means = tuple[float, float]
 _TEN, _TWELVE, _SIXTEEN = gauss_legendre(10), gauss_legendre(12), gauss_legendre(16)
@@ -19,12 +21,22 @@ _MOST = 8  # panels, from which on torch finds the means sooner
 _WANTED = 1e-12 / 8  # as the quadrature in double precision, in which Python computes
 _EVEN, _EPS = evenness(torch.float64), torch.finfo(torch.float64).eps
 _FAR = 6.0  # arguments of the series of complex numbers, from which on its terms cancel
+COMPLEX_NODES = gauss_legendre(8), gauss_legendre(16), gauss_legendre(32)
+_FEW_NODES, *_MORE_NODES = COMPLEX_NODES
+_ALIKE = 1e-7  # the square of which is what twice as many nodes leave
 _TERMS = 40  # of the series, which has converged long before where its terms do not cancel
 
 
 def mean_power(x: float, y: float, r: float, s: float) -> Means | None:
-    """x ** y of a positive base: by nodes along the path, or along the logarithm of the base where that goes so far
+    """x ** y: of a positive base by nodes along the path, or along the logarithm of the base where that goes so far
     that the path comes close to the singularity at zero."""
+    if calls is not None:
+        known: Means | None = calls.mean_power(x, y, r, s)
+        return known
+    if x < 0.0 or r < 0.0:
+        return _beside_negatives(x, y, r, s)
+    if x == r == 1.0:
+        return (y + s) / 2, 0.0
     if not (x > 0.0 < r):
         return _from_zero(x, y, r, s) if x >= 0.0 <= r and x != r else None
     dx, dy, base = x - r, y - s, math.log(r)
@@ -106,6 +118,16 @@ def _from_zero(x: float, y: float, r: float, s: float) -> Means | None:
     return (change - moved) / (x - r), by_exponent
 
 
+def _beside_negatives(x: float, y: float, r: float, s: float) -> Means | None:
+    """The same of a base that is negative at one end at least, and an exponent that moves: between the ends the power
+    is complex, and the real parts add up to its change."""
+    if y == s:
+        return None
+    find = means_by_nodes if x < 0.0 and r < 0.0 else means_through_zero
+    found = find(complex(x), complex(r), complex(y), complex(s))
+    return None if found is None else (found[0].real, found[1].real)
+
+
 def means_through_zero(x: complex, r: complex, y: complex, s: complex) -> tuple[complex, complex] | None:
     """The mean gradients of x ** y of complex numbers whose path meets zero: from there to either end, by the series of
     `npdec._law.powers_at_zero`. None where it does not meet zero, or these do not converge."""
@@ -149,3 +171,26 @@ def _series(end: complex, v0: complex, moved: complex) -> tuple[complex, complex
             return of_base * scale / end, of_exponent * scale
         factor, before = factor * moved / (k + 1), part
     return None
+
+
+def means_by_nodes(x: complex, r: complex, y: complex, s: complex) -> tuple[complex, complex] | None:
+    """The mean gradients along a path that has no singularity; None where it comes too close to one."""
+    means = _means_of_power(_FEW_NODES, x, r, y, s)
+    for nodes in _MORE_NODES:
+        fewer, means = means, _means_of_power(nodes, x, r, y, s)
+        if all(abs(rough - mean) <= _ALIKE * abs(mean) for rough, mean in zip(fewer, means, strict=True)):
+            return means
+    return None
+
+
+def _means_of_power(
+    nodes: Sequence[tuple[float, float]], x: complex, r: complex, y: complex, s: complex
+) -> tuple[complex, complex]:
+    by_base = by_exponent = 0j
+    for node, weight in nodes:
+        base, exponent = r + node * (x - r), s + node * (y - s)
+        log = cmath.log(base)
+        whole = cmath.exp(exponent * log) * weight
+        by_base += exponent * whole / base
+        by_exponent += log * whole
+    return by_base, by_exponent

@@ -1,5 +1,6 @@
 /* The law of powers of a few complex numbers, by the same steps as `npdec._law.complex_laws`, where they are explained. */
 #include "complex_numbers.h"
+#include "means.h"
 #include <float.h>
 
 #define WHOLE 100.0 /* as there */
@@ -126,6 +127,21 @@ means_through_zero(Py_complex x, Py_complex r, Py_complex y, Py_complex s, Py_co
         means[0] = plus(means[0], times(real(way), part[0]));
         means[1] = plus(means[1], times(real(way), part[1]));
     }
+    return 1;
+}
+
+/* The mean gradients of a real power whose base is negative at one end at least, and whose exponent moves: in between it
+ * is complex, and the real parts add up to its change. */
+int
+means_beside_negatives(double x, double y, double r, double s, double *means)
+{
+    Py_complex found[2];
+    int is_through_zero = !(x < 0 && r < 0);
+    if (y == s || !(is_through_zero ? means_through_zero(real(x), real(r), real(y), real(s), found)
+                                    : means_by_nodes(real(x), real(r), real(y), real(s), found)))
+        return 0;
+    means[0] = found[0].real;
+    means[1] = found[1].real;
     return 1;
 }
 

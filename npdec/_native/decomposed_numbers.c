@@ -88,6 +88,20 @@ discrete_in_parts(PyObject *module, PyObject *tensor)
     return parts_on_host(tensor, OR_INTEGERS);
 }
 
+/* Write a number in a floating dtype, by way of single precision as torch does; 0 where it leaves the range of half
+ * precision. */
+static int
+put_number(char *memory, int kind, Py_ssize_t i, double number)
+{
+    if (kind == FLOAT16)
+        return PyFloat_Pack2((float)number, memory + 2 * i, PY_LITTLE_ENDIAN) == 0 ? 1 : (PyErr_Clear(), 0);
+    if (kind == FLOAT64)
+        ((double *)memory)[i] = number;
+    else
+        ((float *)memory)[i] = (float)number;
+    return 1;
+}
+
 /* One end as a tensor: a number of a kind, a condition, an integer, or a tensor of no axes. */
 static PyObject *
 as_part(PyObject *end, int kind)
@@ -110,10 +124,8 @@ as_part(PyObject *end, int kind)
         *(unsigned char *)memory = end == Py_True;
     else if (kept == INT64)
         *(int64_t *)memory = whole;
-    else if (kind == FLOAT64)
-        *(double *)memory = PyFloat_AS_DOUBLE(end);
-    else
-        *(float *)memory = (float)PyFloat_AS_DOUBLE(end);
+    else if (!put_number(memory, kind, 0, PyFloat_AS_DOUBLE(end)))
+        Py_CLEAR(tensor);
     return tensor;
 }
 
@@ -128,11 +140,8 @@ as_components(PyObject *list, int kind)
             return NULL;
     PyObject *tensor = count == 0 ? NULL : tensor_by_rows(kind, &at, count, &memory);
     for (Py_ssize_t i = 0; tensor != NULL && i < count; i++) {
-        double number = PyFloat_AS_DOUBLE(PyList_GET_ITEM(list, i));
-        if (kind == FLOAT64)
-            ((double *)memory)[i] = number;
-        else
-            ((float *)memory)[i] = (float)number;
+        if (!put_number(memory, kind, i, PyFloat_AS_DOUBLE(PyList_GET_ITEM(list, i))))
+            Py_CLEAR(tensor);
     }
     return tensor;
 }
@@ -149,7 +158,7 @@ PyObject *
 number_of_parts(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
     int kind = count == 5 ? kind_of_dtype(args[4]) : -1;
-    if ((kind != FLOAT64 && kind != FLOAT32) || is_traced() || !PyList_CheckExact(args[2])
+    if ((kind != FLOAT64 && kind != FLOAT32 && kind != FLOAT16) || is_traced() || !PyList_CheckExact(args[2])
         || !PyTuple_CheckExact(args[3]) || !is_free_to_make())
         return or_none(left_to_python());
     PyObject *value = as_part(args[0], kind), *residual = value == NULL ? NULL : as_part(args[1], kind), *made = NULL;

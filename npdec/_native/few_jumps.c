@@ -41,8 +41,8 @@ computed(int which, double a, double b)
 }
 
 /* The function as torch has it, in the dtype; 0 where torch is to say it. */
-static int
-in_dtype(int which, int bits, double a, double b, double *found)
+int
+jump_at(int which, int bits, double a, double b, double *found)
 {
     if (which == SIGN || which == STEP || which == FMOD)
         *found = which == FMOD && !(fabs(a) < TIMES * fabs(b)) ? NAN : computed(which, a, b);
@@ -118,7 +118,7 @@ shares_of(int which, int bits, const Jump *its, double *by)
 int
 jump_between(int which, int bits, int carries_a, int carries_b, Jump *its, double *by)
 {
-    if (!in_dtype(which, bits, its->a, its->b, &its->fx) || !in_dtype(which, bits, its->r, its->s, &its->fr))
+    if (!jump_at(which, bits, its->a, its->b, &its->fx) || !jump_at(which, bits, its->r, its->s, &its->fr))
         return 0;
     by[0] = by[1] = 0;
     if (carries_a && carries_b)

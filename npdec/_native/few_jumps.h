@@ -12,6 +12,8 @@ typedef struct {
     double a, b, r, s, fx, fr;
 } Jump;
 
+/* The function in the dtype, as torch has it; 0 where it is to say that. */
+int jump_at(int which, int bits, double a, double b, double *found);
 /* Find the function in the dtype, and what each has of its change: of one that does not carry anything nothing. 0 where
  * Python is to say. */
 int jump_between(int which, int bits, int carries_a, int carries_b, Jump *its, double *by);

@@ -1,5 +1,5 @@
 /* Arrays of few elements beside each other, beside constants and beside numbers: the larger of two, selections by a
- * condition, and whatever Python finds the weights of. `npdec._law.ordinary_choices` and `npdec._law.ordinary_pairs` have
+ * condition, and whatever Python finds the weights of. `npdec._law.ordinary_choices` and `npdec._law.ordinary_smooth` have
  * the same of more. */
 #include "few_numbers.h"
 #include <math.h>

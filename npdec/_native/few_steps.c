@@ -124,7 +124,7 @@ stepped(const Form *form, PyObject *func, PyObject *const *args, Py_ssize_t coun
 }
 
 /* stepped_beside(value, residual, number): what has of a decomposed number the jump of each element of a result beside a
- * few constants; or None. */
+ * few constants, numbers or conditions; or None. */
 PyObject *
 stepped_beside(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
@@ -137,12 +137,14 @@ stepped_beside(PyObject *module, PyObject *const *args, Py_ssize_t count)
         return or_none(left_to_python());
     Py_ssize_t size = elements_in(&after), rows = x.components_at.shape[0];
     int is_open = x.value_at.rank == 0 && after.rank > 0 && size > 0 && size * rows <= FEW_COMPONENTS && few_is_open(&x)
-               && are_steps_usual() && after.bits == x.value_at.bits && is_made(args[0], &after, &after)
-               && is_made(args[1], &after, &before) && !is_boolean(&after) && !is_boolean(&before);
+               && are_steps_usual() && is_made(args[0], &after, &after) && is_made(args[1], &after, &before)
+               && after.code == before.code && (is_boolean(&after) || after.bits == x.value_at.bits);
     if (is_open) {
+        Array like = after;
+        int bits = like.bits = x.value_at.bits;
         double a = few_element_of(&x.value_at, 0), r = few_element_of(&x.residual_at, 0);
         int64_t shape[MOST_AXES + 1] = {rows};
-        const Array of_all = {.rank = after.rank + 1, .shape = shape, .bits = after.bits};
+        const Array of_all = {.rank = after.rank + 1, .shape = shape, .bits = bits};
         for (int axis = 0; axis < after.rank; axis++)
             shape[axis + 1] = after.shape[axis];
         for (Py_ssize_t i = 0; i < size; i++) {
@@ -152,10 +154,10 @@ stepped_beside(PyObject *module, PyObject *const *args, Py_ssize_t count)
         }
         for (Py_ssize_t i = 0; i < rows * size; i++)
             sums[i] = few_element_of(&x.components_at, i / size);
-        if (are_shared(sums, rows, size, jumps, steps, sizes, &after))
+        if (are_shared(sums, rows, size, jumps, steps, is_boolean(&after) ? NULL : sizes, &like))
             components = few_tensor_of(sums, &of_all, rows * size);
         if (components != NULL)
-            made = finished(Py_NewRef(args[0]), Py_NewRef(args[1]), components, &x, 0);
+            made = finished(Py_NewRef(args[0]), Py_NewRef(args[1]), components, &x, is_boolean(&after));
     }
     let_parts_go(&x);
     return or_none(made == NULL ? left_to_python() : made);

@@ -188,6 +188,10 @@ typedef struct {
 static int
 of_power(double x, double y, double r, double s, double *means)
 {
+    if (x < 0 || r < 0)
+        return means_beside_negatives(x, y, r, s, means);
+    if (x == 1 && r == 1)
+        return means[0] = (y + s) / 2, means[1] = 0, 1;
     if (!(x > 0 && r > 0))
         return x >= 0 && r >= 0 && x != r && from_zero(x, y, r, s, means);
     double dx = x - r, dy = y - s, base = log(r), ratio = x > r ? x / r : r / x;

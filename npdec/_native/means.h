@@ -11,5 +11,7 @@ int set_mean_nodes(PyObject *const *levels);  /* of 10, 12 and 16 nodes; 0 with 
 /* The means of the derivatives along the path from (r, s) to (x, y), where the function is fr and fx; 0 where a general
  * way knows more. */
 int means_of(int which, double x, double y, double r, double s, double fx, double fr, double *means);
+/* complex_powers.c: of powers of negative bases, in the order of `means_of`. */
+int means_beside_negatives(double x, double y, double r, double s, double *means);
 
 #endif

@@ -20,6 +20,7 @@ from npdec._impl import dtypes_impl
 from npdec._law.complex_laws import REAL_OF, Law, compared, each, power
 from npdec._law.complex_of_few import answer, are_few, in_memory, of_few
 from npdec._law.complex_order_of_few import ORDER
+from npdec._law.directions_of_few import direction_of_number
 from npdec._law.ordinary import built, is_observed
 from npdec._native import calls
 from npdec._normalizer.discrete_calls import CARRIED, as_number
@@ -63,14 +64,16 @@ def of_complex(function: UfuncBase, inputs: tuple[Any, ...]) -> Any:
     law, is_turned = ORDER.get(function.__name__, (None, False))  # of which torch has no function
     if law is None and row is not None:
         law = row.few_complex
+    if law is None and function.__name__ == "sign" and type(inputs[0]) in COMPLEX and _is_usual():
+        direction = direction_of_number(inputs[0]._t)
+        return None if direction is None else wrap.wrap(direction)
     if law is None and function._loops == "logical":
         return _of_truths(function, inputs)
     if law is None and len(inputs) == 1 and function._tag == "Linear":
         law = each
     if law is None:
         return None
-    here = settings.get()
-    if here.rule != "affine" or here.frozen_conditions or function.nout > 1 or is_observed():
+    if function.nout > 1 or not _is_usual():
         return None
     dtype = _computed_in(function, tuple([type(x) if type(x) in _PLAIN else x._d for x in inputs]))
     if dtype not in REAL_OF:
@@ -96,6 +99,12 @@ def of_complex(function: UfuncBase, inputs: tuple[Any, ...]) -> Any:
         residuals.append(residual if residual.dtype is dtype else residual.to(dtype))
     made = of_few(law, call, tensors, values, residuals, dtype)
     return None if made is None else wrap.wrap(made)
+
+
+def _is_usual() -> bool:
+    """Whether no context changes the law, and nobody looks on."""
+    here = settings.get()
+    return here.rule == "affine" and not here.frozen_conditions and not is_observed()
 
 
 def _of_truths(function: UfuncBase, inputs: tuple[Any, ...]) -> Any:

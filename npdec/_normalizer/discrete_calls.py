@@ -27,6 +27,7 @@ from npdec._decomposed.size_warnings import warn_infinite
 from npdec._decomposed.tensor import DecomposedTensor, Labels
 from npdec._dtypes.dtype import SCALARS
 from npdec._impl import dtypes_impl
+from npdec._law.discrete import warn_dropped
 from npdec._law.discrete_of_few import FAR, are_same, number_in_discrete
 from npdec._law.of_few import multiplier
 from npdec._law.ordinary import Number, built, condition_in, is_observed, number_in, number_of
@@ -53,13 +54,13 @@ TAKEN = CARRIED | _FLOATS | _HOSTS | _PLAIN  # the operands of which two are fou
 MIXED = CARRIED | _FLOATS | _HOSTS | {bool}
 Ends = Sequence[Any]
 _LAWS = frozenset({"Pointwise", "Stepwise", "Linear"})
-_ALONE = frozenset({"rint", "invert", "logical_not"})  # whose kernels leave the law to torch's functions
+_ALONE = frozenset({"rint", "invert", "logical_not", "signbit"})  # whose kernels leave the law to torch's functions
 
 
 def answered_at_once(spec: Spec) -> frozenset[Any]:
     """The classes of scalars that carry something of which a function of torch is called at once: of booleans and
     integers the host knows more, but for logic."""
-    carriers = frozenset(wrap.CARRIERS.values())
+    carriers = frozenset(cls for dtype, cls in wrap.CARRIERS.items() if not (dtype.is_complex and spec.name == "sign"))
     return carriers if spec.operator in _LOGIC or spec.name == "logical_not" else carriers - CARRIED
 
 
@@ -95,9 +96,13 @@ def of_discrete(function: UfuncBase, inputs: tuple[Any, ...]) -> Any:
     arrays = discrete_arrays.is_given(inputs)
     if len(inputs) == 1 and function.__name__ in _KINDS and not arrays:
         return None if number_in_discrete(inputs[0]._t) is None else function(wrap.BOOLS[0])
+    if function.__name__ == "reciprocal":
+        return None if arrays else _reciprocal(function, inputs[0])
     if len(inputs) == 1:
         tags = function._tag
-        if (tags not in _LAWS and function.__name__ not in _ALONE) or function.__name__ == "reciprocal":
+        if tags not in _LAWS and function.__name__ not in _ALONE:
+            return None
+        if function.__name__ == "signbit" and (arrays or inputs[0]._d is _BOOL):  # half precision is asked
             return None
         return discrete_arrays.of_one_array(function, inputs[0]) if arrays else _of_one(function, inputs[0])
     if not _takes_floats(function._loops):
@@ -115,6 +120,18 @@ def _takes_floats(loops: str) -> bool:
         return table.mixed != "ldexp" and table.resolve((_DOUBLE, _DOUBLE), "") is _DOUBLE
     except TypeError:
         return False
+
+
+def _reciprocal(function: UfuncBase, x: Any) -> Any:
+    """The reciprocal of a boolean or an integer, if that is none of the number that it is."""
+    number = number_in_discrete(x._t)
+    if number is None:
+        return None
+    u, w, column = number
+    ends = [_computed(function, _host(x._d, end)) for end in (u, w)]
+    if all(end and _is_same(made, 1 / end) for made, end in zip(ends, (u, w), strict=True)):
+        return None
+    return _without_contributions(function, ends[0], [Operand(u, w, column, x._t.labels)])
 
 
 def _of_one(function: UfuncBase, x: Any) -> Any:
@@ -186,6 +203,10 @@ def _made(after: Any, before: Any, components: list[float], labels: Labels, dtyp
         return wrap.wrap_scalar(number_of(bool(after._n), bool(before._n), components, labels, dtype))
     if kind is _INT64:
         return wrap.wrap_scalar(number_of(int(after._n), int(before._n), components, labels, _DOUBLE))
+    ends = float(after._n), float(before._n)
+    half = calls.number_of(*ends, components, labels, kind) if kind is _HALF and calls is not None else None
+    if half is not None:
+        return wrap.wrap_scalar(half)
     value, residual = (torch.scalar_tensor(end._n, dtype=kind, device="cpu") for end in (after, before))
     if kind.is_floating_point:
         made: Any = built(value, residual, torch.tensor(components, dtype=kind, device="cpu"), labels)
@@ -201,6 +222,9 @@ def _made(after: Any, before: Any, components: list[float], labels: Labels, dtyp
 def _of_two(function: UfuncBase, inputs: tuple[Any, ...]) -> Any:
     """Of two, one of which is such a scalar, and the other one as well, a floating one that carries something, or a
     plain number: by the law of two numbers (`npdec._law.pairs_of_numbers`), or by the function of floating ones."""
+    made = _of_floats(function, inputs)
+    if made is not None:
+        return made
     ends: list[Sequence[Any]] = []
     operands: list[Operand] = []
     labels, floating, narrow, wide = 0, False, False, torch.float32
@@ -243,14 +267,16 @@ def _of_two(function: UfuncBase, inputs: tuple[Any, ...]) -> Any:
         if type(form) is not tuple:
             return None
         if _divides_by_zero(function, operands[1]):
-            return None
+            return _without_contributions(function, after, operands)
         made = [
             _passed(its, function, (known, i), operands, (after[i], before[i]), dtype, wide)
             for i, its in enumerate(form)
         ]
         return None if any(part is None for part in made) else tuple(made)
-    if type(after) not in _RESULTS or type(before) is not type(after) or _divides_by_zero(function, operands[1]):
+    if type(after) not in _RESULTS or type(before) is not type(after):
         return None
+    if _divides_by_zero(function, operands[1]):
+        return _without_contributions(function, after, operands)
     one = None if form is None else _passed(form, function, known, operands, (after, before), dtype, wide)
     if one is not None or floating:
         return one
@@ -266,8 +292,48 @@ def _of_two(function: UfuncBase, inputs: tuple[Any, ...]) -> Any:
     return _made(after, before, given[2], found.labels, wide)
 
 
+def _without_contributions(function: UfuncBase, after: Any, operands: Sequence[Operand]) -> Any:
+    """What a function gives of integers, through which contributions do not pass; None of floating results."""
+    if any(end._d.is_floating_point for end in (after if type(after) is tuple else (after,))):
+        return None
+    if any(x.x != x.r or any(x.column) for x in operands):
+        warn_dropped(function.__name__)
+    return after
+
+
+def _of_floats(function: UfuncBase, inputs: tuple[Any, ...]) -> Any:
+    """What a ufunc gives that computes of the operands in single or double precision, of numbers in that; None of
+    others, and of plain ones in single precision, beside which booleans are computed in double."""
+    dtype = None if function._loops == "logical" else _dtype_beside(function, inputs)
+    if dtype is None:
+        return None
+    numbers, floating = [], False
+    for x in inputs:
+        kind = type(x)
+        if kind in CARRIED or kind in _FLOATS:
+            floating = floating or kind in _FLOATS
+            number = x._t if x._d is dtype else as_number(x._t, dtype)
+            if type(number) is not DecomposedTensor:
+                return None
+        elif kind is wrap.ARRAY:
+            number = x._t
+            known = type(number) is torch.Tensor or (type(number) is DecomposedTensor and not number.discrete)
+            if x._d is not dtype or not known or not number.is_cpu or not number.dim():
+                return None
+        elif kind in _PLAIN or kind in _HOSTS:
+            number = dtypes_impl.kept_beside(float(x if kind in _PLAIN else x._n), dtype)
+        else:
+            return None
+        numbers.append(number)
+    if not floating and dtype is not _DOUBLE:
+        return None
+    call: Any = function._torch if dtype in function._direct else function._kernel
+    made = call(*numbers)
+    return tuple(map(wrap.wrap, made)) if type(made) is tuple else wrap.wrap(made)
+
+
 def _divides_by_zero(function: UfuncBase, divisor: Operand) -> bool:
-    """Whether a ufunc divides by zero at an end, of which the general way speaks."""
+    """Whether a ufunc divides by zero at an end, of which there is no number that an integer is."""
     return function.__name__ in discrete_arrays.DIVIDING and not (divisor.x and divisor.r)
 
 
@@ -275,7 +341,7 @@ def _dtype_beside(function: UfuncBase, inputs: tuple[Any, ...]) -> torch.dtype |
     """The dtype in which a ufunc computes of operands of which one is floating, if it is known yet, and a real one."""
     if function._loops == "logical":
         return _DOUBLE
-    key = tuple([type(x) if type(x) in _PLAIN else x._d for x in inputs])
+    key = tuple([type(x) if type(x) in _PLAIN else getattr(x, "_d", None) for x in inputs])
     dtype = dtypes_impl.LOOPS[function._loops].resolved.get(key)
     return dtype if dtype in _REAL else None
 

@@ -30,7 +30,7 @@ from npdec._core.unbound import FIRST, unbound_of
 from npdec._decomposed.choices import chosen
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._impl._reduce import INEXACT
-from npdec._law import law
+from npdec._law import law, maps_of_few
 from npdec._normalizer import conversions, direct_calls, open_calls, results
 from npdec._normalizer.call_options import choose, deliver_stacks, placed_out
 from npdec._normalizer.like import handed_on
@@ -247,6 +247,14 @@ class _Source:
             self.namespace["_ruled"] = law.ruled(self.kernel, self.parameters)
             test = " or ".join(f"type({p.name}) is _Decomposed" for p in ruled)
             call = f"_ruled{call} if {test} else _kernel{call}"
+        elif affine := [p for p in self.arrays if p.affine]:
+            self.namespace |= {
+                "_mapped": maps_of_few.mapped(self.kernel, self.parameters),
+                "_of_decomposed": maps_of_few.of_decomposed,
+            }
+            of_one, of_many = "type({}) is _Decomposed", "_of_decomposed({})"
+            test = " or ".join((of_many if p.sequence else of_one).format(p.name) for p in affine)
+            call = f"_mapped{call} if {test} else _kernel{call}"
         else:
             call = f"_kernel{call}"
         calling = [
@@ -333,7 +341,7 @@ class _Source:
         text = ending(f"def {name}({header}):\n    " + "\n    ".join(lines))
         exec(compile(text, f"<npdec wrapper of {module}.{qualname}>", "exec"), self.namespace)
         if self.spec.errors is not None:
-            for watched in ("_kernel", "_ruled"):
+            for watched in ("_kernel", "_ruled", "_mapped"):
                 if watched in self.namespace:
                     fp_errors.watch(self.namespace, watched, self.spec.errors)
         function = self.namespace[name]

@@ -32,6 +32,7 @@ from npdec._impl._storage import shares_memory
 from npdec._impl.products_impl import DIRECT
 from npdec._native import calls
 from npdec._normalizer.beside import apart, beside, into, leaves_it_to
+from npdec._normalizer.few_in_place import few_first
 from npdec._normalizer.normalizer import compile_method
 from npdec._normalizer.ordinary_calls import of_any_dtypes, of_two_dtypes
 from npdec._normalizer.sources import SOURCES, of_many, without_many
@@ -183,7 +184,7 @@ def attach_operators(functions: Iterable[Any]) -> None:
             if stem == "pow":
                 numbers = frozenset({int, float, complex})
                 slow = make("power in place", function, in_place, _general=slow, _numbers=numbers)
-            function._in_place = _fast_in_place(function, slow)
+            function._in_place = _fast_in_place(function, few_first(function, slow))
             _attach(Composition, in_place, function._in_place)
 
 

@@ -29,7 +29,7 @@ from npdec._impl import _util, slopes_impl
 from npdec._law import ordinary_reverse, reverse_beside
 from npdec._law.all_components import current as chunk
 from npdec._law.close_of_few import CLOSE
-from npdec._law.complex_laws import LAWS, NODES, REAL_OF
+from npdec._law.complex_laws import LAWS, REAL_OF
 from npdec._law.complex_order_of_few import ORDERS
 from npdec._law.create_graph import graph_wanted
 from npdec._law.means_of_few import LIMITS
@@ -38,6 +38,7 @@ from npdec._law.ordinary import is_moderate, is_observed, is_ordinary, of_the_va
 from npdec._law.ordinary_arithmetic import EVEN
 from npdec._law.ordinary_linear import element, of_equal_rows
 from npdec._law.overrides_scope import current as watched
+from npdec._law.powers_of_few import COMPLEX_NODES
 from npdec._law.quadrature_nodes import gauss_legendre
 from npdec._law.secant import KEPT
 from npdec._law.secant_at_once import least_in_doubles
@@ -138,7 +139,7 @@ def _attach() -> None:
     sizes = {dtype: torch.finfo(dtype) for dtype in (torch.complex64, torch.complex128)}
     steepest = {dtype: (STEEPEST.get(dtype, STEEP), half_of_digits(REAL_OF[dtype])) for dtype in sizes}
     limits = [(info.eps, info.tiny, *steepest[dtype]) for dtype, info in sizes.items()]
-    calls.attach_complex((*LAWS, *ORDERS), vars(Row)["few_complex"], *limits, *NODES)
+    calls.attach_complex((*LAWS, *ORDERS), vars(Row)["few_complex"], *limits, *COMPLEX_NODES)
     means = [LIMITS[dtype] for dtype in (torch.float32, torch.float64)]
     calls.attach_means(KEPT, *means, *map(gauss_legendre, (10, 12, 16)))
     doubles = partial(torch.empty, dtype=torch.float64)

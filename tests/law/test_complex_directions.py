@@ -3,6 +3,8 @@ NaN that fmax and fmin leave out."""
 
 from __future__ import annotations
 
+import random
+
 import numpy
 import pytest
 import torch
@@ -123,3 +125,21 @@ def test_what_is_beside_nan_leads(function, kind):
     assert number.components.tensor.sum() == 1
     nothing = function(both, np.nan)
     assert not numpy.nan_to_num(nothing.components.tensor.numpy())[:, :2].any()
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize("dtype", ["complex128", "complex64"])
+def test_directions_of_numbers_are_the_laws(dtype):
+    """Of one number, on rays, through zero and beside it, as of an array that has it twice."""
+    source, within = random.Random(2), 1e-12 if dtype == "complex128" else 1e-5
+    for _ in range(200):
+        ends = [complex(*[source.choice([0, 1, -1, source.gauss(0, 1)]) for _ in range(2)]) for _ in range(2)]
+        x, r = (torch.tensor(end, dtype=getattr(torch, dtype)) for end in ends)
+        components = torch.stack([(x - r) / 2 + 0.25j, (x - r) / 2 - 0.25j])
+        one = np.asarray(np.DecomposedTensor(x.reshape(1), r.reshape(1), components.reshape(2, 1), ("a", "b")))[0]
+        twice = np.sign(np.stack([one, one]))._t
+        made = np.sign(one)._t
+        assert made.labels == twice.labels
+        assert made.value == twice.value[0]
+        assert made.residual == twice.residual[0]
+        assert torch.allclose(made.components, twice.components[:, 0], rtol=within, atol=within)

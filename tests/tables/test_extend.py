@@ -12,6 +12,7 @@ import torch
 import npdec as np
 from npdec import extend
 from npdec.extend import (
+    Affine,
     Array,
     ArrayLike,
     AxisLike,
@@ -60,6 +61,28 @@ def test_integers_of_an_inexact_argument_are_float64():
         if x.dtype.kind == "f":
             d = np.decompose(np.array(x))
             assert np.toy_root(d, w=x).components.dtype == x.dtype
+
+
+def test_affine_arguments_are_mapped():
+    """What is linear in few decomposed numbers is computed as one map, and so is what is made of it elsewhere."""
+
+    @operation(method=True)
+    def toy_pairs(a: Affine[ArrayLike], shift: int = 1):
+        """Each element, and the one behind it, in pairs.
+
+        >>> np.toy_pairs([1, 2])
+        array([[1, 2],
+               [2, 1]])
+        """
+        return torch.stack([a, torch.roll(a, -shift)], -1)
+
+    for dtype in ("float64", "float32", "complex128"):
+        x = np.decompose(np.array([1.0, 2.0, 4.0], dtype=dtype), baseline=0.5)
+        for made in (np.toy_pairs(x), x.toy_pairs(), np.toy_pairs(x, 1)):
+            assert made.value.tolist() == [[1, 2], [2, 4], [4, 1]]
+            assert made._t.residual.tolist() == [[0.5, 0.5]] * 3
+            assert made._t.components.sum(0).tolist() == [[0.5, 1.5], [1.5, 3.5], [3.5, 0.5]]
+    assert np.toy_pairs([1, 2]).tolist() == [[1, 2], [2, 1]]
 
 
 def test_an_inexact_argument_is_an_array():
