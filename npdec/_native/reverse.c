@@ -6,6 +6,7 @@
 #include <string.h>
 
 static struct {
+    PyObject *attributes; /* those that all such tensors have */
     PyObject *on_graph_of, *with_vjp, *derived_twice, *settings, *usual; /* functions, variables of contexts */
     PyObject *on_graph, *row, *data, *mul, *base;                        /* names */
 } told;
@@ -19,6 +20,7 @@ let_reversed_go(Reversed *x)
     Py_CLEAR(x->its);
     Py_CLEAR(x->value);
     Py_CLEAR(x->residual);
+    Py_CLEAR(x->row);
     Py_CLEAR(x->on_graph);
     Py_CLEAR(x->labels);
 }
@@ -30,13 +32,81 @@ is_no_more_than_usual(PyObject *its, PyObject *name)
     return found == NULL || found == Py_None;
 }
 
-/* Whether an attribute is a plain tensor that nobody differentiates, and where its elements lie. */
 static int
-part(PyObject *its, PyObject *name, PyObject **to, Array *at)
+has_numbers(PyObject *tensor, Array *at)
 {
-    *to = Py_XNewRef(PyDict_GetItemWithError(its, name));
-    return *to != NULL && Py_IS_TYPE(*to, arrays.tensor) && look_at_any(*to, at) && at->code == OF_FLOAT
-        && (at->bits == 64 || at->bits == 32) && !is_true_of(*to, names.requires_grad);
+    return Py_IS_TYPE(tensor, arrays.tensor) && look_at_any(tensor, at) && at->code == OF_FLOAT
+        && (at->bits == 64 || at->bits == 32);
+}
+
+/* The value, or what has its memory and dtype, on the graph: whether it is a plain tensor, and where its elements lie. */
+static int
+looks_at_value(Reversed *x)
+{
+    x->value = Py_XNewRef(PyDict_GetItemWithError(x->its, names.value));
+    if (x->value != NULL)
+        return has_numbers(x->value, &x->value_at) && !is_true_of(x->value, names.requires_grad);
+    PyObject *on_graph = PyDict_GetItemWithError(x->its, told.on_graph);
+    return on_graph != NULL && has_numbers(on_graph, &x->value_at);
+}
+
+/* Where the elements of a row lie as those of a tensor of the shape of a value; 0 where they do not. */
+static int
+is_widened(const Array *row, const Array *value, int64_t *strides)
+{
+    int missing = value->rank - row->rank;
+    for (int axis = value->rank - 1; axis >= 0; axis--) {
+        int its = axis - missing;
+        int64_t length = its < 0 ? 1 : row->shape[its];
+        if (length != value->shape[axis] && length != 1)
+            return 0;
+        strides[axis] = length != value->shape[axis] ? 0 : its >= 0 ? row->strides[its] : 1;
+    }
+    return missing >= 0;
+}
+
+/* The same of the residual, which may be one of equal rows yet. */
+static int
+looks_at_residual(Reversed *x)
+{
+    Array low;
+    x->residual = Py_XNewRef(PyDict_GetItemWithError(x->its, names.residual));
+    if (x->residual != NULL)
+        return has_numbers(x->residual, &x->residual_at) && !is_true_of(x->residual, names.requires_grad)
+            && are_alike(&x->value_at, &x->residual_at);
+    x->row = Py_XNewRef(PyDict_GetItemWithError(x->its, told.row));
+    if (x->row == NULL || !has_numbers(x->row, &low) || is_true_of(x->row, names.requires_grad)
+        || !is_widened(&low, &x->value_at, x->strides))
+        return 0;
+    x->residual_at = low;
+    x->residual_at.rank = x->value_at.rank;
+    x->residual_at.shape = x->value_at.shape;
+    x->residual_at.strides = x->strides;
+    return 1;
+}
+
+PyObject *
+value_in(const Reversed *x)
+{
+    Reversed *to = (Reversed *)x; /* which is the same after it */
+    if (x->value == NULL && (to->value = PyObject_CallMethodNoArgs(x->on_graph, names.detach)) != NULL
+        && PyDict_SetItem(x->its, names.value, x->value) < 0)
+        Py_CLEAR(to->value);
+    return x->value;
+}
+
+PyObject *
+residual_in(const Reversed *x)
+{
+    Reversed *to = (Reversed *)x;
+    if (x->residual == NULL && (to->residual = widened(Py_NewRef(x->row), &x->value_at)) != NULL) {
+        PyObject *known = PyTuple_Pack(2, x->residual, x->row);
+        if (known == NULL || PyDict_SetItem(x->its, names.residual, x->residual) < 0
+            || PyDict_SetItem(x->its, told.row, known) < 0)
+            Py_CLEAR(to->residual);
+        Py_XDECREF(known);
+    }
+    return x->residual;
 }
 
 int
@@ -69,9 +139,7 @@ reversed_of(PyObject *tensor, Reversed *x)
     PyObject *its = Py_IS_TYPE(tensor, given.type) ? PyObject_GenericGetDict(tensor, NULL) : NULL;
     *x = (Reversed){.of = tensor, .its = its};
     if (its != NULL && PyDict_GetItemWithError(its, names.reverse) == Py_True && is_no_more_than_usual(its, names.kept)
-        && part(its, names.value, &x->value, &x->value_at)
-        && part(its, names.residual, &x->residual, &x->residual_at) && are_alike(&x->value_at, &x->residual_at)
-        && x->value_at.bits == x->residual_at.bits && elements_in(&x->value_at) > 0 && is_on(asked.is_grad)
+        && looks_at_value(x) && looks_at_residual(x) && x->value_at.bits == x->residual_at.bits && elements_in(&x->value_at) > 0 && is_on(asked.is_grad)
         && !differs(told.derived_twice, Py_False)) {
         x->labels = Py_XNewRef(PyDict_GetItemWithError(its, names.labels));
         if (PyDict_GetItemWithError(its, names.components) == NULL)
@@ -168,6 +236,10 @@ row_of(const Reversed *x, int axes)
             is_equal |= axis < axes;
             is_inside &= axis < axes || x->residual_at.shape[axis] == 1;
         }
+    if (is_inside && x->row != NULL && is_equal)
+        return Py_NewRef(x->row);
+    if (residual_in(x) == NULL)
+        return NULL;
     if (!is_equal)
         return Py_NewRef(x->residual);
     PyObject *known = PyDict_GetItemWithError(x->its, told.row);
@@ -216,30 +288,54 @@ widened(PyObject *row, const Array *value)
     return made;
 }
 
+/* Give a tensor that is new its attributes; 0, or -1 with an error. */
+static int
+set_reversed(PyObject *made, PyObject *on_graph, PyObject *const *named, PyObject *labels)
+{
+    PyObject *its = PyDict_Copy(told.attributes);
+    int is_set = its != NULL && PyDict_SetItem(its, told.on_graph, on_graph) == 0
+              && PyDict_SetItem(its, names.labels, labels) == 0;
+    for (; is_set && *named != NULL; named += 2)
+        is_set = PyDict_SetItem(its, named[0], named[1]) == 0;
+    is_set = is_set && PyObject_GenericSetDict(made, its, NULL) == 0;
+    Py_XDECREF(its);
+    return is_set ? 0 : -1;
+}
+
 PyObject *
-made_in_reverse(PyObject *value, PyObject *residual, PyObject *row, PyObject *on_graph, const Reversed *x)
+made_in_reverse(PyObject *value, PyObject *residual, PyObject *on_graph, const Reversed *x)
 {
     Array at, low;
-    PyObject *made = NULL, *its = NULL;
+    PyObject *made = NULL;
     if (value != NULL && residual != NULL && on_graph != NULL && Py_IS_TYPE(value, arrays.tensor)
         && look_at_any(value, &at) && look_at_any(residual, &low) && at.code == OF_FLOAT && at.bits == x->value_at.bits
         && low.bits == at.bits && are_alike(&at, &low))
         made = carrying(value);
-    if (made != NULL && (its = PyObject_GenericGetDict(made, NULL)) != NULL) {
-        PyObject *known = row == NULL || row == residual ? NULL : PyTuple_Pack(2, residual, row);
-        if (PyDict_SetItem(its, names.value, value) < 0 || PyDict_SetItem(its, names.residual, residual) < 0
-            || PyDict_SetItem(its, names.labels, x->labels) < 0 || PyDict_SetItem(its, told.on_graph, on_graph) < 0
-            || PyDict_SetItem(its, names.reverse, Py_True) < 0 || PyDict_SetItem(its, names.discrete, Py_False) < 0
-            || PyDict_SetItem(its, names.origin, Py_None) < 0
-            || (known != NULL && PyDict_SetItem(its, told.row, known) < 0))
-            Py_CLEAR(made);
-        Py_XDECREF(known);
-        Py_DECREF(its);
-    }
+    PyObject *const named[] = {names.value, value, names.residual, residual, NULL};
+    if (made != NULL && set_reversed(made, on_graph, named, x->labels) < 0)
+        Py_CLEAR(made);
     Py_XDECREF(value);
     Py_XDECREF(residual);
-    Py_XDECREF(row);
     Py_XDECREF(on_graph);
+    return made == NULL ? left_to_python() : made;
+}
+
+PyObject *
+made_of_rows(PyObject *carrier, PyObject *row, const Reversed *x)
+{
+    Array at, low;
+    int64_t strides[MOST_AXES];
+    PyObject *made = NULL;
+    if (carrier != NULL && row != NULL && Py_IS_TYPE(carrier, arrays.tensor) && look_at_any(carrier, &at)
+        && look_at_any(row, &low) && at.code == OF_FLOAT && at.bits == x->value_at.bits && low.bits == at.bits
+        && is_widened(&low, &at, strides) && (made = PyObject_CallMethodNoArgs(carrier, names.detach)) != NULL) {
+        PyObject *const named[] = {are_alike(&at, &low) ? names.residual : told.row, row, NULL};
+        if (PyObject_SetAttr(made, names.class, (PyObject *)given.type) < 0
+            || set_reversed(made, carrier, named, x->labels) < 0)
+            Py_CLEAR(made);
+    }
+    Py_XDECREF(carrier);
+    Py_XDECREF(row);
     return made == NULL ? left_to_python() : made;
 }
 
@@ -277,7 +373,7 @@ by_secants(PyObject *closed, long traits, PyObject *func, PyObject *const *args,
     Py_ssize_t size = elements_in(&x.value_at);
     int can_be = (size <= FEW || are_few(size)) && is_on_host(&x.value_at) && is_on_host(&x.residual_at);
     PyObject *row = can_be ? row_of(&x, x.value_at.rank) : NULL;
-    PyObject *fx = row == NULL ? NULL : called_at(&its, x.value);
+    PyObject *fx = row == NULL || value_in(&x) == NULL ? NULL : called_at(&its, x.value);
     if (fx != NULL)
         low = called_at(&its, row);
     if (low != NULL)
@@ -286,11 +382,8 @@ by_secants(PyObject *closed, long traits, PyObject *func, PyObject *const *args,
         made = Py_NewRef(given.not_implemented);
     else if (slope != NULL)
         carrier = sloped(&x, slope, &fx);
-    if (carrier != NULL) {
-        PyObject *residual = widened(Py_NewRef(low), &x.value_at);
-        made = made_in_reverse(Py_NewRef(fx), residual, Py_NewRef(low), Py_NewRef(carrier), &x);
-    }
-    Py_XDECREF(carrier);
+    if (carrier != NULL)
+        made = made_of_rows(carrier, Py_NewRef(low), &x);
     Py_XDECREF(slope);
     Py_XDECREF(low);
     Py_XDECREF(fx);
@@ -358,25 +451,15 @@ attach_reverse(PyObject *module, PyObject *args)
     told.derived_twice = Py_NewRef(variables[0]);
     told.settings = Py_NewRef(variables[1]);
     told.usual = Py_NewRef(variables[2]);
+    Py_XSETREF(told.attributes, Py_BuildValue("{OOOOOOsOOO}", names.reverse, Py_True, names.discrete, Py_False,
+                                              names.origin, Py_None, "on_graph", Py_None, names.labels, Py_None));
     told.on_graph = PyUnicode_InternFromString("on_graph");
     told.row = PyUnicode_InternFromString("row");
     told.data = PyUnicode_InternFromString("data");
     told.mul = PyUnicode_InternFromString("mul");
     told.base = PyUnicode_InternFromString("_base");
     if (told.on_graph == NULL || told.row == NULL || told.data == NULL || told.mul == NULL
-        || told.base == NULL || stand_before(pointwise, call_pointwise) < 0)
+        || told.base == NULL || told.attributes == NULL || stand_before(pointwise, call_pointwise) < 0)
         return NULL;
     Py_RETURN_NONE;
-}
-
-PyObject *
-made_of_rows(PyObject *carrier, PyObject *low, const Reversed *x)
-{
-    PyObject *value = carrier == NULL ? NULL : PyObject_CallMethodNoArgs(carrier, names.detach);
-    if (value == NULL) {
-        Py_XDECREF(carrier);
-        Py_XDECREF(low);
-        return NULL;
-    }
-    return made_in_reverse(value, widened(Py_NewRef(low), &x->value_at), low, carrier, x);
 }

@@ -5,11 +5,16 @@
 #include "decomposed.h"
 #include "lazy.h"
 
-/* An ordinary tensor in reverse mode: its attributes and parts, which are held; the value on the graph. */
+/* An ordinary tensor in reverse mode: its attributes and parts, which are held; the value on the graph. The value and the
+ * residual are made when they are asked for (`value_in`, `residual_in`); of the latter there may be one of equal rows. */
 typedef struct {
-    PyObject *of, *its, *value, *residual, *on_graph, *labels;
+    PyObject *of, *its, *value, *residual, *row, *on_graph, *labels;
     Array value_at, residual_at;
+    int64_t strides[MOST_AXES];                    /* those of a residual that is yet to be made */
 } Reversed;
+
+PyObject *value_in(const Reversed *x);             /* borrowed; NULL with an error */
+PyObject *residual_in(const Reversed *x);
 
 int is_in_reverse(PyObject *tensor);               /* told soon, and not yet whether it is an ordinary one */
 int has_components(PyObject *tensor);              /* whether it has some already, of which views are to be */
@@ -20,14 +25,15 @@ PyObject *equal_row(PyObject *constant); /* of a constant, of which all along th
 double largest_of(const Array *at);           /* looking.c: the largest magnitude on the host; NaN of others */
 PyObject *shape_of(const Array *at);
 PyObject *widened(PyObject *row, const Array *value); /* a row, which is stolen, in the shape of a value */
-/* The decomposed tensor of parts, which are stolen and may be NULL for errors; of the residual there may be a row. */
-PyObject *made_in_reverse(PyObject *value, PyObject *residual, PyObject *row, PyObject *on_graph, const Reversed *x);
+/* The decomposed tensor of parts, which are stolen and may be NULL for errors. */
+PyObject *made_in_reverse(PyObject *value, PyObject *residual, PyObject *on_graph, const Reversed *x);
+/* What a value on the graph, or NULL, and a residual of equal rows, given by one, are: the decomposed tensor, whose value
+ * and residual are made when they are asked for. Steals both. */
+PyObject *made_of_rows(PyObject *carrier, PyObject *row, const Reversed *x);
 int put_data(PyObject *carrier, PyObject *value);  /* let what is on a graph have a value: 0, or -1 with an error */
 
 int are_settings_usual(void);
 /* A new value on the graph of a carrier: `back` takes gradients of it, and the tensors that are held, to the carrier's. */
-/* What a carrier on the graph, or NULL, and a residual of equal rows, given by one, are; steals both. */
-PyObject *made_of_rows(PyObject *carrier, PyObject *low, const Reversed *x);
 PyObject *on_graph_by(PyObject *value, PyObject *carrier, PyObject *back, PyObject *held);
 
 /* reverse_slopes.c: a function of torch, and what it is called with behind its first argument. */

@@ -60,7 +60,7 @@ turned(const Form *form, PyObject *func, PyObject *const *args, Py_ssize_t count
         return left_to_python();
     Py_ssize_t size = elements_in(&x.value_at);
     if ((size <= 1 << 18 || are_few(size)) && is_on_host(&x.value_at) && is_finite(&x.value_at)
-        && (row = row_of(&x, x.value_at.rank)) != NULL && (value = call(func, x.value, args + 1, 1)) != NULL
+        && value_in(&x) != NULL && (row = row_of(&x, x.value_at.rank)) != NULL && (value = call(func, x.value, args + 1, 1)) != NULL
         && (low = call(func, row, args + 1, 1)) != NULL && (residual = widened(Py_NewRef(low), &x.value_at)) != NULL
         && (slope = PyObject_CallOneArg(given.empty_like, x.value)) != NULL
         && (change = PyObject_CallOneArg(given.empty_like, x.value)) != NULL && (zero = PyLong_FromLong(0)) != NULL) {
@@ -97,9 +97,9 @@ branch_of(PyObject *item, Branch *to)
     *to = (Branch){0};
     if (Py_IS_TYPE(item, given.type)) {
         to->is_reversed = reversed_of(item, &to->x);
-        to->value = to->x.value;
-        to->residual = to->x.residual;
-        return to->is_reversed;
+        to->value = to->is_reversed ? value_in(&to->x) : NULL;
+        to->residual = to->is_reversed ? residual_in(&to->x) : NULL;
+        return to->value != NULL && to->residual != NULL;
     }
     to->value = to->residual = item;
     return PyFloat_CheckExact(item) || PyLong_CheckExact(item)
@@ -199,8 +199,7 @@ by_condition(PyObject *const *parts, const Branch *a, const Branch *b)
     if (is_done == Py_True && (component = by_method(squeeze, parts[2], zero)) != NULL
         && (moved = PyNumber_Multiply(component, room[2])) != NULL && (one = of_branches(a, b, room[3])) != NULL
         && (carrier = PyNumber_Add(moved, one)) != NULL && put_data(carrier, room[0]) == 0)
-        made = made_in_reverse(Py_NewRef(room[0]), widened(Py_NewRef(room[1]), &like->value_at), Py_NewRef(room[1]),
-                               Py_NewRef(carrier), like);
+        made = made_of_rows(Py_NewRef(carrier), Py_NewRef(room[1]), like);
     Py_XDECREF(carrier);
     Py_XDECREF(one);
     Py_XDECREF(moved);

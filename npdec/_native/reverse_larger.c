@@ -34,7 +34,7 @@ end_of(PyObject *item, End *end)
         if (!reversed_of(item, &end->x))
             return 0;
         end->is_reversed = 1;
-        end->value = Py_NewRef(end->x.value);
+        end->value = Py_XNewRef(value_in(&end->x));
         end->row = row_of(&end->x, end->x.value_at.rank);
     }
     else if (Py_IS_TYPE(item, arrays.tensor) && !is_true_of(item, names.requires_grad)
@@ -42,7 +42,7 @@ end_of(PyObject *item, End *end)
         end->value = Py_NewRef(item);
         end->row = Py_NewRef(item);
     }
-    if (end->row == NULL || !look_at_any(end->value, &end->at) || !look_at_any(end->row, &end->low)
+    if (end->row == NULL || end->value == NULL || !look_at_any(end->value, &end->at) || !look_at_any(end->row, &end->low)
         || end->at.code != OF_FLOAT || !is_on_host(&end->at) || !is_by_rows(&end->at) || !is_by_rows(&end->low)
         || end->low.rank != end->at.rank || is_true_by(end->value, words.is_neg) || is_true_by(end->row, words.is_neg))
         return left_to_python(), 0;
@@ -128,8 +128,8 @@ led_by_shares(PyObject *func, const End *a, const End *b, int sign)
     if (carrier != NULL && (value = of_two(func, a->value, b->value)) != NULL
         && (low = of_two(func, a->row, b->row)) != NULL && (!look_at_any(value, &at) || put_data(carrier, value) < 0))
         Py_CLEAR(low);
-    PyObject *residual = low == NULL ? NULL : widened(Py_NewRef(low), &at);
-    return made_in_reverse(value, residual, low, carrier, a->is_reversed ? &a->x : &b->x);
+    Py_XDECREF(value);
+    return made_of_rows(carrier, low, a->is_reversed ? &a->x : &b->x);
 }
 
 PyObject *

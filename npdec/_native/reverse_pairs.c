@@ -72,7 +72,7 @@ made_real(Side *side, const Reversed *like)
     if (to == NULL && (to = PyUnicode_InternFromString("to")) == NULL)
         return 0;
     if (is_whole) {
-        Py_SETREF(side->constant, PyObject_CallMethodOneArg(side->constant, to, like->value));
+        Py_SETREF(side->constant, PyObject_CallMethodOneArg(side->constant, to, like->on_graph));
         is_whole = side->constant != NULL && look_at_any(side->constant, &side->at);
     }
     return is_whole;
@@ -130,13 +130,11 @@ at_residuals(PyObject *func, const Pair *pair, int axes)
     return made;
 }
 
-/* The decomposed tensor of a value and what is on the graph, which are stolen. */
+/* The decomposed tensor of what is on the graph, which is stolen. */
 static PyObject *
-finished(PyObject *func, PyObject *value, PyObject *carrier, const Pair *pair, int axes)
+finished(PyObject *func, PyObject *carrier, const Pair *pair, int axes)
 {
-    PyObject *row = value == NULL || carrier == NULL ? NULL : at_residuals(func, pair, axes);
-    PyObject *residual = widened(Py_XNewRef(row), &pair->at);
-    return made_in_reverse(value, residual, row, carrier, pair->like);
+    return made_of_rows(carrier, carrier == NULL ? NULL : at_residuals(func, pair, axes), pair->like);
 }
 
 /* By the function of what is on the graph, of which the result is linear. */
@@ -145,13 +143,11 @@ linearly(PyObject *func, Pair *pair, int looks)
 {
     PyObject *carrier = of_two(func, pair->a.is_reversed ? pair->a.x.on_graph : pair->a.constant,
                                pair->b.is_reversed ? pair->b.x.on_graph : pair->b.constant);
-    PyObject *value = carrier == NULL ? NULL : PyObject_CallMethodNoArgs(carrier, names.detach);
-    if (value == NULL || !look_at_any(value, &pair->at) || (looks && !is_finite(&pair->at))) {
+    if (carrier == NULL || !look_at_any(carrier, &pair->at) || (looks && !is_finite(&pair->at))) {
         Py_XDECREF(carrier);
-        Py_XDECREF(value);
         return left_to_python();
     }
-    return finished(func, value, carrier, pair, pair->at.rank);
+    return finished(func, carrier, pair, pair->at.rank);
 }
 
 /* Whether a sum has no larger rounding errors than what is decomposed, whose contributions may be made of the sum then:
@@ -222,8 +218,8 @@ period_of_row(const Reversed *x, PyObject *row, Array *low)
 static PyObject *
 middle_of(const Reversed *x)
 {
-    PyObject *row = row_of(x, x->value_at.rank);
-    PyObject *made = row == NULL ? NULL : PyObject_CallOneArg(given.empty_like, x->value);
+    PyObject *row = row_of(x, x->value_at.rank), *value = row == NULL ? NULL : value_in(x);
+    PyObject *made = value == NULL ? NULL : PyObject_CallOneArg(given.empty_like, value);
     Array low, at;
     Py_ssize_t lows = made != NULL && look_at_any(made, &at) && is_by_rows(&at) ? period_of_row(x, row, &low) : 0;
     Py_ssize_t size = lows > 0 ? elements_in(&at) : 0;
@@ -263,14 +259,15 @@ by_middles(PyObject *func, Pair *pair, int axes, int is_each)
     else if (second != NULL)
         carrier = PyNumber_Add(first, second);
     if (carrier != NULL)
-        value = of_two(func, a->value, b->value);
-    if (value != NULL && (!look_at_any(value, &pair->at) || put_data(carrier, value) < 0))
-        Py_CLEAR(value);
+        value = of_two(func, value_in(a), value_in(b));
+    if (value == NULL || put_data(carrier, value) < 0)
+        Py_CLEAR(carrier);
+    Py_XDECREF(value);
     Py_XDECREF(first);
     Py_XDECREF(second);
     Py_XDECREF(at_a);
     Py_XDECREF(at_b);
-    return finished(func, value, carrier, pair, axes);
+    return finished(func, carrier, pair, axes);
 }
 
 /* Of a divisor from r to x, the mean of 1/x and 1/r, and −1/(x r), which is the slope of the reciprocal; 0 where a slope
@@ -302,7 +299,7 @@ by_inverses(PyObject *func, Pair *pair)
     const Reversed *b = &pair->b.x;
     PyObject *row = row_of(b, b->value_at.rank), *mean = NULL, *slope = NULL, *carrier = NULL, *value = NULL;
     Array low, at, its;
-    if (row != NULL && (mean = PyObject_CallOneArg(given.empty_like, b->value)) != NULL)
+    if (row != NULL && value_in(b) != NULL && (mean = PyObject_CallOneArg(given.empty_like, b->value)) != NULL)
         slope = PyObject_CallOneArg(given.empty_like, b->value);
     Py_ssize_t lows = slope != NULL && look_at_any(mean, &at) && look_at_any(slope, &its) && is_by_rows(&at)
                     && is_by_rows(&its) ? period_of_row(b, row, &low) : 0;
@@ -325,15 +322,16 @@ by_inverses(PyObject *func, Pair *pair)
         Py_XDECREF(first);
     }
     if (carrier != NULL)
-        value = of_two(func, pair->a.is_reversed ? pair->a.x.value : pair->a.constant, b->value);
-    if (value != NULL && (!look_at_any(value, &pair->at) || !is_finite(&pair->at) || put_data(carrier, value) < 0))
-        Py_CLEAR(value);
+        value = of_two(func, pair->a.is_reversed ? value_in(&pair->a.x) : pair->a.constant, b->value);
+    if (value == NULL || !look_at_any(value, &pair->at) || !is_finite(&pair->at) || put_data(carrier, value) < 0)
+        Py_CLEAR(carrier);
+    Py_XDECREF(value);
     Py_XDECREF(rate);
     Py_XDECREF(middle);
     Py_XDECREF(slope);
     Py_XDECREF(mean);
     Py_XDECREF(row);
-    return finished(func, value, carrier, pair, pair->at.rank);
+    return finished(func, carrier, pair, pair->at.rank);
 }
 
 static PyObject *beside; /* makes a node of two, of a product or a quotient: npdec/_law/reverse_beside.py */
@@ -354,7 +352,7 @@ has_known_divisor(const Pair *pair)
     double range[3], eps = b->value_at.bits == 32 ? 1.1920928955078125e-07 : 2.220446049250313e-16;
     double tiny = b->value_at.bits == 32 ? 1.1754943508222875e-38 : 2.2250738585072014e-308;
     PyObject *row = row_of(b, b->value_at.rank);
-    int is_known = row != NULL && range_of_divisors(b->value, row, range);
+    int is_known = row != NULL && value_in(b) != NULL && range_of_divisors(b->value, row, range);
     Py_XDECREF(row);
     return is_known && range[1] >= tiny / eps
         && (!pair->a.is_reversed || range[2] <= 1 / sqrt(eps) - 1);
@@ -365,19 +363,20 @@ static PyObject *
 by_node(PyObject *func, Pair *pair, int is_divided)
 {
     const Side *a = &pair->a, *b = &pair->b;
-    PyObject *at = a->is_reversed ? a->x.value : a->constant, *low = a->is_reversed ? a->x.residual : a->constant;
-    PyObject *value = NULL, *carrier = NULL, *on_graph = a->is_reversed ? a->x.on_graph : Py_None;
+    PyObject *at = a->is_reversed ? value_in(&a->x) : a->constant;
+    PyObject *low = a->is_reversed ? residual_in(&a->x) : a->constant;
+    PyObject *carrier = NULL, *on_graph = a->is_reversed ? a->x.on_graph : Py_None;
     if (beside == NULL || (is_divided && !has_known_divisor(pair)))
+        return NULL;
+    if (at == NULL || low == NULL || value_in(&b->x) == NULL || residual_in(&b->x) == NULL)
         return NULL;
     PyObject *made = of_two(func, at, b->x.value);
     if (made != NULL && look_at_any(made, &pair->at) && pair->at.code == OF_FLOAT
         && pair->at.bits == pair->like->value_at.bits && (!is_divided || is_finite(&pair->at)))
         carrier = PyObject_CallFunctionObjArgs(beside, is_divided ? Py_True : Py_False, made, at, low, b->x.value,
                                                b->x.residual, on_graph, b->x.on_graph, NULL);
-    if (carrier != NULL)
-        value = PyObject_CallMethodNoArgs(carrier, names.detach);
     Py_XDECREF(made);
-    return finished(func, value, carrier, pair, pair->at.rank);
+    return finished(func, carrier, pair, pair->at.rank);
 }
 
 static int
@@ -434,12 +433,11 @@ by_constant_matrix(PyObject *func, Pair *pair)
         return NULL;
     PyObject *carrier = of_two(func, is_first ? pair->a.x.on_graph : pair->a.constant,
                                is_first ? pair->b.constant : pair->b.x.on_graph);
-    PyObject *value = carrier == NULL ? NULL : PyObject_CallMethodNoArgs(carrier, names.detach), *row = NULL;
-    PyObject *equal = value == NULL || !look_at_any(value, &pair->at) ? NULL : row_of(pair->like, axes);
+    PyObject *row = NULL, *equal = carrier == NULL ? NULL : row_of(pair->like, axes);
     if (equal != NULL)
         row = of_two(func, is_first ? equal : pair->a.constant, is_first ? pair->b.constant : equal);
     Py_XDECREF(equal);
-    return made_in_reverse(value, widened(Py_XNewRef(row), &pair->at), row, carrier, pair->like);
+    return made_of_rows(carrier, row, pair->like);
 }
 
 /* A product of two matrices, or of batches of these, that are small; or of one and a constant. */
