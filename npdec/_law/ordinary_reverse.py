@@ -17,6 +17,7 @@ from npdec._decomposed.registry import Trait, rate_of, traits_of
 from npdec._decomposed.reverse_graph import stand_in, uses_vjp, with_vjp
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._law import secant_at_once
+from npdec._law.native_forms import in_c
 from npdec._law.of_few import POLYNOMIALS
 from npdec._law.ordinary_slopes import ordinary_slope
 from npdec._law.secant import derivative, quick_slope
@@ -114,6 +115,7 @@ def layer(func: Function, x: DecomposedTensor, weight: torch.Tensor, bias: torch
     return on_graph(carrier.detach(), func(row, weight, bias).expand(carrier.shape), carrier, x)
 
 
+@in_c("affine", known=(1, -1, True, False))
 def convolution(func: Function, args: Sequence[Any], options: dict[str, Any] | None = None) -> Any:
     """Of a batch, with a constant weight and bias."""
     if options or not 2 <= len(args) <= 8 or not is_ordinary(args[0]):
@@ -129,6 +131,7 @@ def convolution(func: Function, args: Sequence[Any], options: dict[str, Any] | N
     return on_graph(carrier.detach(), row_by_row(lambda row: func(row, *given), x.residual, 1), carrier, x)
 
 
+@in_c("affine", known=(1, -1, False, False))
 def averaged(func: Function, args: Sequence[Any]) -> Any:
     """Means of windows of the last axes of a batch."""
     x, *rest = args
