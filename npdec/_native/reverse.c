@@ -1,6 +1,6 @@
-/* Tensors in reverse mode, whose one component stands for all inputs and is on a graph: their parts, and pointwise
- * functions. What is done is said in npdec/_law/ordinary_reverse.py; what is left out is the time between the calls of
- * torch. Linear functions are in reverse_linear.c, sums and products in reverse_pairs.c, slopes in reverse_slopes.c. */
+/* Tensors in reverse mode, whose one component stands for all inputs and is on a graph: their parts. What is done is
+ * said in npdec/_law/ordinary_reverse.py; what is left out is the time between the calls of torch. Linear functions are
+ * in reverse_linear.c and reverse_affine.c, sums and products in reverse_pairs.c, others in reverse_pointwise.c. */
 #include "reverse.h"
 #include "tensors.h"
 #include <string.h>
@@ -8,11 +8,8 @@
 static struct {
     PyObject *attributes; /* those that all such tensors have */
     PyObject *on_graph_of, *with_vjp, *derived_twice, *settings, *usual; /* functions, variables of contexts */
-    PyObject *on_graph, *row, *data, *mul, *base;                        /* names */
+    PyObject *on_graph, *row, *data, *base; /* names */
 } told;
-
-#define FEW (1 << 18)  /* elements, of which one thread is enough */
-#define NODE (1 << 15) /* elements, up to which a product is sooner computed than a node made in Python */
 
 void
 let_reversed_go(Reversed *x)
@@ -139,7 +136,8 @@ reversed_of(PyObject *tensor, Reversed *x)
     PyObject *its = Py_IS_TYPE(tensor, given.type) ? PyObject_GenericGetDict(tensor, NULL) : NULL;
     *x = (Reversed){.of = tensor, .its = its};
     if (its != NULL && PyDict_GetItemWithError(its, names.reverse) == Py_True && is_no_more_than_usual(its, names.kept)
-        && looks_at_value(x) && looks_at_residual(x) && x->value_at.bits == x->residual_at.bits && elements_in(&x->value_at) > 0 && is_on(asked.is_grad)
+        && looks_at_value(x) && looks_at_residual(x) && x->value_at.bits == x->residual_at.bits
+        && elements_in(&x->value_at) > 0 && is_on(asked.is_grad)
         && !differs(told.derived_twice, Py_False)) {
         x->labels = Py_XNewRef(PyDict_GetItemWithError(its, names.labels));
         if (PyDict_GetItemWithError(its, names.components) == NULL)
@@ -339,102 +337,6 @@ made_of_rows(PyObject *carrier, PyObject *row, const Reversed *x)
     return made == NULL ? left_to_python() : made;
 }
 
-/* --- pointwise functions ------------------------------------------------------------------------------------------ */
-
-/* What is on the graph, times the slope: for the graph alone, or of a node that has the value, which is replaced then. */
-static PyObject *
-sloped(const Reversed *x, PyObject *slope, PyObject **fx)
-{
-    if (elements_in(&x->value_at) <= NODE) {
-        PyObject *made = PyNumber_Multiply(x->on_graph, slope);
-        if (made != NULL && put_data(made, *fx) < 0)
-            Py_CLEAR(made);
-        return made;
-    }
-    PyObject *times = PyObject_GetAttr(slope, told.mul), *value = NULL;
-    PyObject *made = times == NULL ? NULL : PyObject_CallFunctionObjArgs(told.with_vjp, *fx, x->on_graph, times, NULL);
-    if (made != NULL && (value = PyObject_CallMethodNoArgs(made, names.detach)) != NULL)
-        Py_SETREF(*fx, value);
-    else
-        Py_CLEAR(made);
-    Py_XDECREF(times);
-    return made;
-}
-
-/* pointwise(slope, traits, places, function of torch, arguments, options), of one decomposed tensor and numbers. */
-static PyObject *
-by_secants(PyObject *closed, long traits, PyObject *func, PyObject *const *args, Py_ssize_t count, PyObject *options)
-{
-    Reversed x;
-    PyObject *made = NULL, *low = NULL, *slope = NULL, *carrier = NULL;
-    if (!reversed_of(args[0], &x))
-        return NULL;
-    Called its = {func, args, options, count};
-    Py_ssize_t size = elements_in(&x.value_at);
-    int can_be = (size <= FEW || are_few(size)) && is_on_host(&x.value_at) && is_on_host(&x.residual_at);
-    PyObject *row = can_be ? row_of(&x, x.value_at.rank) : NULL;
-    PyObject *fx = row == NULL || value_in(&x) == NULL ? NULL : called_at(&its, x.value);
-    if (fx != NULL)
-        low = called_at(&its, row);
-    if (low != NULL)
-        slope = slope_of(&its, closed, traits, x.value, row, fx, low);
-    if (slope == Py_None) /* which Python has looked at */
-        made = Py_NewRef(given.not_implemented);
-    else if (slope != NULL)
-        carrier = sloped(&x, slope, &fx);
-    if (carrier != NULL)
-        made = made_of_rows(carrier, Py_NewRef(low), &x);
-    Py_XDECREF(slope);
-    Py_XDECREF(low);
-    Py_XDECREF(fx);
-    Py_XDECREF(row);
-    let_reversed_go(&x);
-    return made == NULL ? left_to_python() : made;
-}
-
-static int
-is_number(PyObject *item)
-{
-    return PyFloat_CheckExact(item) || PyLong_CheckExact(item) || PyBool_Check(item) || PyUnicode_CheckExact(item)
-        || item == Py_None;
-}
-
-PyObject *
-reversed_pointwise(const Form *form, char closed, PyObject *func, PyObject *const *args, Py_ssize_t count)
-{
-    PyObject *slope = closed_called(closed);
-    int can_be = slope != NULL && count <= MOST_GIVEN && told.settings != NULL && !differs(told.settings, told.usual);
-    for (Py_ssize_t i = 1; can_be && i < count; i++)
-        can_be = is_number(args[i]) && args[i] != Py_True; /* which may say that it is written over */
-    return can_be ? by_secants(slope, form->all_traits, func, args, count, NULL) : left_to_python();
-}
-
-static PyObject *
-call_pointwise(PyObject *function, PyObject *const *args, size_t nargsf, PyObject *keywords)
-{
-    Py_ssize_t many = PyVectorcall_NARGS(nargsf);
-    PyObject *options = many == 6 && args[5] != Py_None ? args[5] : NULL;
-    if ((many == 5 || many == 6) && keywords == NULL && PyTuple_CheckExact(args[4])
-        && (options == NULL || PyDict_CheckExact(options)) && PyLong_CheckExact(args[1]) && !is_traced()
-        && !is_followed_by_torch() && !differs(told.settings, told.usual)) {
-        PyObject *const *its = ((PyTupleObject *)args[4])->ob_item;
-        Py_ssize_t count = PyTuple_GET_SIZE(args[4]);
-        long traits = PyLong_AsLong(args[1]);
-        int can_be = count >= 1 && count <= MOST_GIVEN;
-        for (Py_ssize_t i = 1; can_be && i < count; i++)
-            can_be = is_number(its[i]);
-        PyObject *name, *item;
-        for (Py_ssize_t at = 0; can_be && options != NULL && PyDict_Next(options, &at, &name, &item);)
-            can_be = is_number(item) && (item != Py_True || PyUnicode_CompareWithASCIIString(name, "inplace") != 0);
-        PyObject *made = can_be ? by_secants(args[0], traits, args[3], its, count, options) : NULL;
-        if (made == NULL)
-            left_to_python();
-        if (made != NULL || PyErr_Occurred())
-            return made;
-    }
-    return go_on(function, args, nargsf, keywords);
-}
-
 /* attach_reverse(pointwise, on_graph_of, link, torch.empty_like, with_vjp, ContextVar of a second derivative, ContextVar of
  * settings, the usual ones) */
 PyObject *
@@ -456,10 +358,9 @@ attach_reverse(PyObject *module, PyObject *args)
     told.on_graph = PyUnicode_InternFromString("on_graph");
     told.row = PyUnicode_InternFromString("row");
     told.data = PyUnicode_InternFromString("data");
-    told.mul = PyUnicode_InternFromString("mul");
     told.base = PyUnicode_InternFromString("_base");
-    if (told.on_graph == NULL || told.row == NULL || told.data == NULL || told.mul == NULL
-        || told.base == NULL || told.attributes == NULL || stand_before(pointwise, call_pointwise) < 0)
+    if (told.on_graph == NULL || told.row == NULL || told.data == NULL || told.base == NULL
+        || told.attributes == NULL || stand_before(pointwise, call_pointwise) < 0)
         return NULL;
     Py_RETURN_NONE;
 }

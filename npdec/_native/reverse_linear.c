@@ -1,7 +1,6 @@
 /* Linear functions of tensors in reverse mode: layers, sums, views, copies and tensors that are joined. Each is called
  * with what is on the graph, and with the residual. */
 #include "reverse.h"
-#include <math.h>
 
 enum { STRIDED = 1 << 21, RESHAPE = 1 << 16 }; /* as the registry has them */
 
@@ -18,59 +17,6 @@ constant(PyObject *tensor, const Reversed *x, int rank)
                                                    : Py_NewRef(tensor);
 }
 
-#define HEAVY (1 << 13) /* elements of a weight, up to which a product with one row is as soon done as looked for */
-
-static double
-one_of(const Array *at, Py_ssize_t i)
-{
-    return at->bits == 32 ? ((const float *)at->elements)[i] : ((const double *)at->elements)[i];
-}
-
-/* Whether all of some elements are numbers; and that none of them is zero, where it says so. */
-static int
-are_numbers(const Array *at, Py_ssize_t count, int or_zeros)
-{
-    for (Py_ssize_t i = 0; i < count; i++) {
-        double number = one_of(at, i);
-        if (!(number - number == 0) || (!or_zeros && number == 0))
-            return 0;
-    }
-    return 1;
-}
-
-/* A layer of a row of zeros is its bias, where the weight is finite. It is that if the first example has no zero, and no
- * infinity or NaN was made of it. NULL, maybe with an error, where the layer is to be called. */
-static PyObject *
-layer_of_zeros(const Reversed *x, PyObject *row, PyObject *carrier, PyObject *weight, PyObject *bias)
-{
-    Array low, made, heavy, its;
-    if (bias == Py_None || !look_at_any(row, &low) || !look_at_any(carrier, &made) || !look_at_any(weight, &heavy)
-        || !look_at_any(bias, &its) || elements_in(&heavy) <= HEAVY || !is_on_host(&low) || !is_on_host(&made)
-        || !is_on_host(&its) || !is_on_host(&x->value_at) || !is_by_rows(&low) || !is_by_rows(&x->value_at)
-        || !is_by_rows(&made) || !is_by_rows(&its) || elements_in(&low) != low.shape[low.rank - 1]
-        || is_true_by(bias, words.is_neg) || is_true_by(row, words.is_neg) || is_true_by(x->on_graph, words.is_neg))
-        return NULL;
-    Py_ssize_t width = made.shape[made.rank - 1];
-    for (Py_ssize_t i = 0; i < elements_in(&low); i++)
-        if (one_of(&low, i) != 0)
-            return NULL;
-    for (Py_ssize_t i = 0; i < width; i++) /* zero by its sign may be another one behind the sum */
-        if (one_of(&its, i) == 0 && signbit(one_of(&its, i)))
-            return NULL;
-    if (elements_in(&its) != width || !are_numbers(&x->value_at, elements_in(&low), 0) || !are_numbers(&made, width, 1))
-        return NULL;
-    int64_t shape[MOST_AXES];
-    for (int axis = 0; axis < made.rank; axis++)
-        shape[axis] = axis == made.rank - 1 ? width : 1;
-    const Array as_row = {.rank = made.rank, .shape = shape};
-    PyObject *lengths = shape_of(&as_row), *copy = PyObject_CallMethodNoArgs(bias, names.clone), *found = NULL;
-    if (lengths != NULL && copy != NULL)
-        found = PyObject_CallMethodOneArg(copy, names.reshape, lengths);
-    Py_XDECREF(copy);
-    Py_XDECREF(lengths);
-    return found;
-}
-
 PyObject *
 reversed_layer(PyObject *func, PyObject *const *args, Py_ssize_t count)
 {
@@ -85,10 +31,7 @@ reversed_layer(PyObject *func, PyObject *const *args, Py_ssize_t count)
         && (!has_bias || (given_to_it[1] = constant(args[2], &x, 1)) != NULL)) {
         PyObject *carrier = call(func, x.on_graph, given_to_it, 2);
         PyObject *row = carrier == NULL ? NULL : row_of(&x, rank - 1);
-        PyObject *low = row == NULL ? NULL : layer_of_zeros(&x, row, carrier, given_to_it[0], given_to_it[1]);
-        if (low == NULL && row != NULL && !PyErr_Occurred())
-            low = call(func, row, given_to_it, 2);
-        made = made_of_rows(carrier, low, &x);
+        made = made_of_rows(carrier, row == NULL ? NULL : call(func, row, given_to_it, 2), &x);
         Py_XDECREF(row);
     }
     Py_XDECREF(given_to_it[0]);
