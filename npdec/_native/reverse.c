@@ -304,12 +304,14 @@ PyObject *
 made_in_reverse(PyObject *value, PyObject *residual, PyObject *on_graph, const Reversed *x)
 {
     Array at, low;
+    int64_t strides[MOST_AXES];
     PyObject *made = NULL;
     if (value != NULL && residual != NULL && on_graph != NULL && Py_IS_TYPE(value, arrays.tensor)
         && look_at_any(value, &at) && look_at_any(residual, &low) && at.code == OF_FLOAT && at.bits == x->value_at.bits
-        && low.bits == at.bits && are_alike(&at, &low))
+        && low.bits == at.bits && is_widened(&low, &at, strides))
         made = carrying(value);
-    PyObject *const named[] = {names.value, value, names.residual, residual, NULL};
+    PyObject *const named[] = {names.value, value, made == NULL || are_alike(&at, &low) ? names.residual : told.row,
+                               residual, NULL};
     if (made != NULL && set_reversed(made, on_graph, named, x->labels) < 0)
         Py_CLEAR(made);
     Py_XDECREF(value);

@@ -187,7 +187,7 @@ reversed_joined(PyObject *func, PyObject *const *tensors, Py_ssize_t many, PyObj
     Py_ssize_t first = 0, held = 0, rows = 0;
     while (first < many && !Py_IS_TYPE(tensors[first], given.type))
         first++;
-    if (many < 1 || many > MOST_GIVEN || first == many || !reversed_of(tensors[first], &like))
+    if (many < 1 || first == many || !reversed_of(tensors[first], &like))
         return NULL;
     long lead = PyLong_CheckExact(axis) ? PyLong_AsLong(axis) : 0;
     lead = lead < 0 ? lead + like.value_at.rank : lead;
@@ -220,30 +220,21 @@ reversed_joined(PyObject *func, PyObject *const *tensors, Py_ssize_t many, PyObj
     return made == NULL ? left_to_python() : made;
 }
 
-/* The residual in the shape of a value, of examples that are equal still one. */
+/* The residual in the shape of a value; of examples that are equal one. */
 static PyObject *
 reshaped(const Reversed *x, const Array *value)
 {
+    int64_t lengths[MOST_AXES];
     int is_kept = x->residual_at.rank > 1 && value->rank > 1 && x->residual_at.strides[0] == 0
                && x->residual_at.shape[0] == value->shape[0];
-    PyObject *row = is_kept ? row_of(x, 1) : Py_XNewRef(residual_in(x)), *made = NULL, *wide = NULL;
-    PyObject *shape = shape_of(value), *part = shape == NULL ? NULL : Py_NewRef(shape);
-    if (is_kept && part != NULL) {
-        PyObject *one = PyLong_FromLong(1), *rest = PyTuple_GetSlice(shape, 1, value->rank);
-        PyObject *first = one == NULL ? NULL : PyTuple_Pack(1, one);
-        Py_SETREF(part, first == NULL || rest == NULL ? NULL : PySequence_Concat(first, rest));
-        Py_XDECREF(one);
-        Py_XDECREF(first);
-        Py_XDECREF(rest);
-    }
-    if (row != NULL && part != NULL)
-        made = PyObject_CallMethodOneArg(row, names.reshape, part);
-    wide = made == NULL || !is_kept ? Py_XNewRef(made) : PyObject_CallMethodOneArg(made, names.expand, shape);
-    Py_XDECREF(made);
-    Py_XDECREF(part);
+    for (int axis = 0; axis < value->rank; axis++)
+        lengths[axis] = axis == 0 && is_kept ? 1 : value->shape[axis];
+    const Array its = {.rank = value->rank, .shape = lengths};
+    PyObject *row = is_kept ? row_of(x, 1) : Py_XNewRef(residual_in(x)), *shape = row == NULL ? NULL : shape_of(&its);
+    PyObject *made = shape == NULL ? NULL : PyObject_CallMethodOneArg(row, names.reshape, shape);
     Py_XDECREF(shape);
     Py_XDECREF(row);
-    return wide;
+    return made;
 }
 
 /* The first of the axes along which a sum or mean is, which are a number or a tuple of these; 0 of others. */

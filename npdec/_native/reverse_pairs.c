@@ -3,9 +3,10 @@
 #include "reverse.h"
 #include <math.h>
 
-#define MODERATE 16       /* how many times larger a constant may be than what it is added to */
-#define FEW (1 << 12)     /* elements, of which products are sooner computed for the graph than a node made in Python */
-#define LARGEST (1 << 18) /* multiplications of matrices, of which that is so */
+#define MODERATE 16             /* how many times larger a constant may be than what it is added to */
+#define FEW (1 << 14)           /* elements, of which products are sooner computed for the graph than a node made in Python */
+#define FEW_BROADCAST (1 << 12) /* the product of two numbers of elements, of which that is so where one is broadcast */
+#define LARGEST (1 << 18)       /* multiplications of matrices, of which that is so */
 
 static void
 let_pair_go(Pair *pair)
@@ -130,8 +131,7 @@ reversed_scaled(PyObject *func, PyObject *const *args, Py_ssize_t count, int is_
         return NULL;
     if (pair.a.is_reversed && pair.b.is_reversed) {
         const Array *a = &pair.a.x.value_at, *b = &pair.b.x.value_at;
-        int are_few = elements_in(a) <= FEW && elements_in(b) <= FEW
-                   && (are_alike(a, b) || elements_in(a) * elements_in(b) <= FEW); /* which broadcast to no more */
+        int are_few = are_alike(a, b) ? elements_in(a) <= FEW : elements_in(a) * elements_in(b) <= FEW_BROADCAST;
         if (!are_few)
             made = by_node(func, &pair, is_divided);
         else if (!is_divided)
