@@ -224,26 +224,37 @@ equal_rows(PyObject *module, PyObject *const *args, Py_ssize_t count)
     return or_none(row == NULL ? left_to_python() : row);
 }
 
-/* What is known of equal rows is kept beside the residual. */
+/* One of the equal rows that is known beside the residual, or in its place; borrowed. */
+static PyObject *
+known_row(const Reversed *x)
+{
+    PyObject *known = x->row == NULL ? PyDict_GetItemWithError(x->its, told.row) : NULL;
+    if (known != NULL && PyTuple_CheckExact(known) && PyTuple_GET_SIZE(known) == 2
+        && PyTuple_GET_ITEM(known, 0) == x->residual)
+        return PyTuple_GET_ITEM(known, 1);
+    return x->row;
+}
+
 PyObject *
 row_of(const Reversed *x, int axes)
 {
     int is_equal = 0, is_inside = 1;
-    for (int axis = 0; axis < x->residual_at.rank; axis++)
-        if (x->residual_at.strides[axis] == 0) {
-            is_equal |= axis < axes;
-            is_inside &= axis < axes || x->residual_at.shape[axis] == 1;
-        }
-    if (is_inside && x->row != NULL && is_equal)
-        return Py_NewRef(x->row);
-    if (residual_in(x) == NULL)
+    int64_t lengths[MOST_AXES];
+    Array once = x->residual_at;
+    once.shape = lengths;
+    for (int axis = 0; axis < once.rank; axis++) {
+        int is_one = once.strides[axis] == 0;
+        lengths[axis] = is_one && axis < axes ? 1 : x->residual_at.shape[axis];
+        is_equal |= is_one && axis < axes;
+        is_inside &= !is_one || lengths[axis] == 1;
+    }
+    PyObject *known = is_equal ? known_row(x) : NULL;
+    if (known != NULL) /* which may repeat along other axes yet */
+        return is_inside ? Py_NewRef(known) : widened(Py_NewRef(known), &once);
+    if (PyErr_Occurred() || residual_in(x) == NULL)
         return NULL;
     if (!is_equal)
         return Py_NewRef(x->residual);
-    PyObject *known = PyDict_GetItemWithError(x->its, told.row);
-    if (is_inside && known != NULL && PyTuple_CheckExact(known) && PyTuple_GET_SIZE(known) == 2
-        && PyTuple_GET_ITEM(known, 0) == x->residual)
-        return Py_NewRef(PyTuple_GET_ITEM(known, 1));
     PyObject *row = expanded_from(x->residual, &x->residual_at, axes);
     if (row != NULL || PyErr_Occurred())
         return row;
