@@ -1,5 +1,5 @@
-"""The value and the residual of a result in reverse mode are made when they are asked for, wherever that is, and are those
-of the function."""
+"""The value and the residual of a result in reverse mode are made when they are asked for, wherever that is, and are
+those of the function."""
 
 from __future__ import annotations
 
