@@ -20,7 +20,7 @@ from npdec._decomposed.components import Components, Use
 from npdec._decomposed.described import described, has_table
 from npdec._decomposed.parts import Labels, Views
 from npdec._decomposed.pickling import Stored, safe
-from npdec._decomposed.plain_values import ValueOnce
+from npdec._decomposed.plain_values import ResidualOnce, ValueOnce
 from npdec._decomposed.size_limits import MANY, has_many, zeros
 from npdec._impl._storage import laid_out_alike
 from npdec._show import methods, summary
@@ -93,13 +93,14 @@ class DecomposedTensor(torch.Tensor):
     """
 
     value: Any = ValueOnce()  # a plain tensor; made where a view is first asked for it
-    residual: torch.Tensor
+    residual: Any = ResidualOnce()  # in reverse mode perhaps made of `row`
     components: Any = kept_components.MadeOnce()  # a tensor; made of what is kept when first read
     labels: Labels
     reverse: bool
     discrete: bool  # whether value and residual are booleans or integers, of which the components are real
     kept: Components | None = None  # where alone they are not zero, if that is known, or what they are to be made of
-    row: tuple[torch.Tensor, torch.Tensor]  # in reverse mode perhaps: a residual, and one of the rows that it repeats
+    # In reverse mode perhaps: a residual, and one of the rows that it repeats; the latter alone while it is not made.
+    row: tuple[torch.Tensor, torch.Tensor] | torch.Tensor
     origin: Any  # what it is known to be of another tensor (npdec._rules.rms_norm_pattern)
     writes: int = 0  # how often it was written to
     views: Views | None = None  # the decomposed tensors over the same memory

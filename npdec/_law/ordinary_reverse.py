@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 import torch
+import torch.nn.functional as F
 
 from npdec._decomposed.aliasing import link
 from npdec._decomposed.axes import narrowed, row_by_row
@@ -17,6 +18,7 @@ from npdec._decomposed.registry import Trait, rate_of, traits_of
 from npdec._decomposed.reverse_graph import stand_in, uses_vjp, with_vjp
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._law import secant_at_once
+from npdec._law.native_forms import asked, in_c
 from npdec._law.of_few import POLYNOMIALS
 from npdec._law.ordinary_slopes import ordinary_slope
 from npdec._law.secant import derivative, quick_slope
@@ -33,7 +35,7 @@ _as_subclass = torch.Tensor.as_subclass
 _OPTIONS = frozenset({int, tuple, list, str})  # strides and their like
 _OF_WINDOWS = frozenset({*_OPTIONS, bool, type(None)})
 FEW = 2**18  # elements, up to which torch has computed a product before Python has made a node for one that is not
-FEW_BESIDE = 2**12  # the same of a product or quotient of two, which takes several passes
+FEW_BESIDE = 2**14  # the same of a product or quotient of two, which takes several passes
 
 
 REAL = (torch.float64, torch.float32)
@@ -114,9 +116,13 @@ def layer(func: Function, x: DecomposedTensor, weight: torch.Tensor, bias: torch
     return on_graph(carrier.detach(), func(row, weight, bias).expand(carrier.shape), carrier, x)
 
 
+@in_c("affine", known=(1, -1, True, False))
 def convolution(func: Function, args: Sequence[Any], options: dict[str, Any] | None = None) -> Any:
     """Of a batch, with a constant weight and bias."""
-    if options or not 2 <= len(args) <= 8 or not is_ordinary(args[0]):
+    if options:
+        args = _placed(func, args, options)
+        return asked(convolution, func, args) if args else NotImplemented
+    if not 2 <= len(args) <= 8 or not is_ordinary(args[0]):
         return NotImplemented
     x, weight, *rest = args
     bias = rest[0] if rest else None
@@ -129,6 +135,7 @@ def convolution(func: Function, args: Sequence[Any], options: dict[str, Any] | N
     return on_graph(carrier.detach(), row_by_row(lambda row: func(row, *given), x.residual, 1), carrier, x)
 
 
+@in_c("affine", known=(1, -1, False, False))
 def averaged(func: Function, args: Sequence[Any]) -> Any:
     """Means of windows of the last axes of a batch."""
     x, *rest = args
@@ -136,6 +143,26 @@ def averaged(func: Function, args: Sequence[Any]) -> Any:
         return NotImplemented
     carrier = func(on_graph_of(x), *rest)
     return on_graph(carrier.detach(), row_by_row(lambda row: func(row, *rest), x.residual, 1), carrier, x)
+
+
+_NAMES = {"input": None, "weight": None, "bias": None, "stride": 1, "padding": 0, "dilation": 1, "groups": 1}
+_TRANSPOSED = {
+    **dict(list(_NAMES.items())[:5]),
+    "output_padding": 0,
+    "groups": 1,
+    "dilation": 1,
+}
+_OF_TRANSPOSED = frozenset({F.conv_transpose1d, F.conv_transpose2d, F.conv_transpose3d})
+
+
+def _placed(func: Function, args: Sequence[Any], options: dict[str, Any]) -> tuple[Any, ...]:
+    """The arguments of a convolution by their places; none where one has no place, or two."""
+    known: dict[str, Any] = _TRANSPOSED if func in _OF_TRANSPOSED else _NAMES
+    given = dict(zip(known, args))
+    if len(args) > len(known) or not options.keys() <= known.keys() - given.keys():
+        return ()
+    named = {**known, **given, **options}
+    return tuple(named.values())
 
 
 def _is_constant(t: Any, like: DecomposedTensor) -> bool:

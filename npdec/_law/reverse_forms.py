@@ -179,6 +179,7 @@ def affine(
     return on_graph(carrier.detach(), residual, carrier, x)
 
 
+@in_c("affine", known=(0, -1, False, True))
 def affine_in_first(func: Function, args: Sequence[Any], options: dict[str, Any] | None = None) -> Any:
     """The same of a function that is so in its first argument alone."""
     return affine(0, func, args, options) if args and type(args[0]) is DecomposedTensor else NotImplemented

@@ -167,6 +167,7 @@ int is_with_alpha(const Form *form, Py_ssize_t count, PyObject *keywords);
 Answer itself, unless_training, each, of_one, like_another, filled, cloned, contiguous, detached, joined, or_square, unless_near, unless_square, also;
 Answer added, scaled, divided;
 Answer matmul, layer, written_over, cast, stepped, compared, mask_selected, softened, normalised;
+Answer affine; /* reverse_affine.c */
 Answer led, measured, log_summed, larger, turned, chosen, lost; /* reverse_rows.c, reverse_larger.c, reverse_choices.c, reverse_lost.c */
 
 /* reverse.c: the same of tensors in reverse mode */

@@ -212,7 +212,7 @@ int
 are_by_place(const Form *form)
 {
     return form->answer == pointwise || form->answer == sigmoid || form->answer == hyperbolic
-        || form->answer == unless_training || form->answer == softened || form->answer == normalised;
+        || form->answer == unless_training || form->answer == softened || form->answer == normalised || form->answer == affine;
 }
 
 /* Raised to a number, which is no tensor. */

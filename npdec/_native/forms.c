@@ -65,7 +65,7 @@ attach_form(PyObject *module, PyObject *args)
                    {"matmul", matmul}, {"layer", layer}, {"pointwise", pointwise},
                    {"sigmoid", sigmoid}, {"tanh", hyperbolic}, {"power", power}, {"written over", written_over}, {"cast", cast}, {"stepped", stepped},
                    {"compared", compared}, {"masked", mask_selected}, {"softened", softened}, {"normalised", normalised},
-                   {"also", also}, {"led", led}, {"measured", measured}, {"log summed", log_summed}, {"larger", larger}, {"turned", turned}, {"chosen", chosen}, {"lost", lost}};
+                   {"also", also}, {"led", led}, {"measured", measured}, {"log summed", log_summed}, {"larger", larger}, {"turned", turned}, {"chosen", chosen}, {"lost", lost}, {"affine", affine}};
     static const char *const kinds[] = {"by rule",    "of axes",  "of a key", "reshaped", "squeezed",
                                         "unsqueezed", "permuted", "swapped",  "reduced"};
     static int count;
@@ -306,8 +306,20 @@ are_known(PyObject *types)
     return 1;
 }
 
-/* Names and values of options, in tuples; of a function of torch in C without those that say that there is no dtype or
- * that nothing is written to, as what is left out says too. */
+/* Whether an option of a function of torch in C says what is so without it: that there is no dtype, that nothing is
+ * written to, that a target is no logarithm. */
+static int
+says_nothing(PyObject *name, PyObject *item)
+{
+    if (!PyUnicode_CheckExact(name))
+        return 0;
+    if (item == Py_None)
+        return PyUnicode_CompareWithASCIIString(name, "dtype") == 0
+            || PyUnicode_CompareWithASCIIString(name, "out") == 0;
+    return item == Py_False && PyUnicode_CompareWithASCIIString(name, "log_target") == 0;
+}
+
+/* Names and values of options, in tuples; of a function of torch in C without those that say nothing. */
 static int
 given_by_name(PyObject *func, PyObject *options, PyObject **names_to, PyObject **values_to)
 {
@@ -319,9 +331,7 @@ given_by_name(PyObject *func, PyObject *options, PyObject **names_to, PyObject *
     if (*names_to == NULL || *values_to == NULL)
         return 0;
     while (PyDict_Next(options, &at, &name, &item)) {
-        if (item == Py_None && !is_in_python && PyUnicode_CheckExact(name)
-            && (PyUnicode_CompareWithASCIIString(name, "dtype") == 0
-                || PyUnicode_CompareWithASCIIString(name, "out") == 0))
+        if (!is_in_python && says_nothing(name, item))
             continue;
         PyTuple_SET_ITEM(*names_to, count, Py_NewRef(name));
         PyTuple_SET_ITEM(*values_to, count++, Py_NewRef(item));
@@ -388,7 +398,8 @@ torch_function(PyObject *function, PyObject *const *args, size_t nargsf, PyObjec
         const Form *form = is_in_python ? form_for(args[1]) : NULL;
         if (is_in_python && say_nothing(options)) /* other options of such are Python's: `answer_ordinary` */
             all = Py_NewRef(args[3]);
-        else if (!is_in_python || (form != NULL && (form->answer == unless_training || form->answer == normalised)))
+        else if (!is_in_python || (form != NULL && (form->answer == unless_training || form->answer == normalised
+                                                         || form->answer == affine)))
             all = all_of(args[1], args[3], options);
         int is_simple = all == args[3] && (!is_in_python || !is_observed());
         if (all != NULL)

@@ -281,7 +281,7 @@ joined(const Form *form, PyObject *func, PyObject *const *args, Py_ssize_t count
             break;
     int are_ordinary = held == many && many > 0;
     int is_reverse = 0;
-    for (Py_ssize_t i = 0; held == 0 && i < many && many <= MOST_GIVEN; i++)
+    for (Py_ssize_t i = 0; held == 0 && i < many; i++)
         is_reverse |= is_in_reverse(tensors[i]);
     if (is_reverse) {
         PyObject *axis = PyLong_FromLong(dim);

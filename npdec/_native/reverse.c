@@ -1,17 +1,15 @@
-/* Tensors in reverse mode, whose one component stands for all inputs and is on a graph: their parts, and pointwise
- * functions. What is done is said in npdec/_law/ordinary_reverse.py; what is left out is the time between the calls of
- * torch. Linear functions are in reverse_linear.c, sums and products in reverse_pairs.c, slopes in reverse_slopes.c. */
+/* Tensors in reverse mode, whose one component stands for all inputs and is on a graph: their parts. What is done is
+ * said in npdec/_law/ordinary_reverse.py; what is left out is the time between the calls of torch. Linear functions are
+ * in reverse_linear.c and reverse_affine.c, sums and products in reverse_pairs.c, others in reverse_pointwise.c. */
 #include "reverse.h"
 #include "tensors.h"
 #include <string.h>
 
 static struct {
+    PyObject *attributes; /* those that all such tensors have */
     PyObject *on_graph_of, *with_vjp, *derived_twice, *settings, *usual; /* functions, variables of contexts */
-    PyObject *on_graph, *row, *data, *mul, *base;                        /* names */
+    PyObject *on_graph, *row, *data, *base; /* names */
 } told;
-
-#define FEW (1 << 18)  /* elements, of which one thread is enough */
-#define NODE (1 << 15) /* elements, up to which a product is sooner computed than a node made in Python */
 
 void
 let_reversed_go(Reversed *x)
@@ -19,6 +17,7 @@ let_reversed_go(Reversed *x)
     Py_CLEAR(x->its);
     Py_CLEAR(x->value);
     Py_CLEAR(x->residual);
+    Py_CLEAR(x->row);
     Py_CLEAR(x->on_graph);
     Py_CLEAR(x->labels);
 }
@@ -30,13 +29,81 @@ is_no_more_than_usual(PyObject *its, PyObject *name)
     return found == NULL || found == Py_None;
 }
 
-/* Whether an attribute is a plain tensor that nobody differentiates, and where its elements lie. */
 static int
-part(PyObject *its, PyObject *name, PyObject **to, Array *at)
+has_numbers(PyObject *tensor, Array *at)
 {
-    *to = Py_XNewRef(PyDict_GetItemWithError(its, name));
-    return *to != NULL && Py_IS_TYPE(*to, arrays.tensor) && look_at_any(*to, at) && at->code == OF_FLOAT
-        && (at->bits == 64 || at->bits == 32) && !is_true_of(*to, names.requires_grad);
+    return Py_IS_TYPE(tensor, arrays.tensor) && look_at_any(tensor, at) && at->code == OF_FLOAT
+        && (at->bits == 64 || at->bits == 32);
+}
+
+/* The value, or what has its memory and dtype, on the graph: whether it is a plain tensor, and where its elements lie. */
+static int
+looks_at_value(Reversed *x)
+{
+    x->value = Py_XNewRef(PyDict_GetItemWithError(x->its, names.value));
+    if (x->value != NULL)
+        return has_numbers(x->value, &x->value_at) && !is_true_of(x->value, names.requires_grad);
+    PyObject *on_graph = PyDict_GetItemWithError(x->its, told.on_graph);
+    return on_graph != NULL && has_numbers(on_graph, &x->value_at);
+}
+
+/* Where the elements of a row lie as those of a tensor of the shape of a value; 0 where they do not. */
+static int
+is_widened(const Array *row, const Array *value, int64_t *strides)
+{
+    int missing = value->rank - row->rank;
+    for (int axis = value->rank - 1; axis >= 0; axis--) {
+        int its = axis - missing;
+        int64_t length = its < 0 ? 1 : row->shape[its];
+        if (length != value->shape[axis] && length != 1)
+            return 0;
+        strides[axis] = length != value->shape[axis] ? 0 : its >= 0 ? row->strides[its] : 1;
+    }
+    return missing >= 0;
+}
+
+/* The same of the residual, which may be one of equal rows yet. */
+static int
+looks_at_residual(Reversed *x)
+{
+    Array low;
+    x->residual = Py_XNewRef(PyDict_GetItemWithError(x->its, names.residual));
+    if (x->residual != NULL)
+        return has_numbers(x->residual, &x->residual_at) && !is_true_of(x->residual, names.requires_grad)
+            && are_alike(&x->value_at, &x->residual_at);
+    x->row = Py_XNewRef(PyDict_GetItemWithError(x->its, told.row));
+    if (x->row == NULL || !has_numbers(x->row, &low) || is_true_of(x->row, names.requires_grad)
+        || !is_widened(&low, &x->value_at, x->strides))
+        return 0;
+    x->residual_at = low;
+    x->residual_at.rank = x->value_at.rank;
+    x->residual_at.shape = x->value_at.shape;
+    x->residual_at.strides = x->strides;
+    return 1;
+}
+
+PyObject *
+value_in(const Reversed *x)
+{
+    Reversed *to = (Reversed *)x; /* which is the same after it */
+    if (x->value == NULL && (to->value = PyObject_CallMethodNoArgs(x->on_graph, names.detach)) != NULL
+        && PyDict_SetItem(x->its, names.value, x->value) < 0)
+        Py_CLEAR(to->value);
+    return x->value;
+}
+
+PyObject *
+residual_in(const Reversed *x)
+{
+    Reversed *to = (Reversed *)x;
+    if (x->residual == NULL && (to->residual = widened(Py_NewRef(x->row), &x->value_at)) != NULL) {
+        PyObject *known = PyTuple_Pack(2, x->residual, x->row);
+        if (known == NULL || PyDict_SetItem(x->its, names.residual, x->residual) < 0
+            || PyDict_SetItem(x->its, told.row, known) < 0)
+            Py_CLEAR(to->residual);
+        Py_XDECREF(known);
+    }
+    return x->residual;
 }
 
 int
@@ -69,9 +136,8 @@ reversed_of(PyObject *tensor, Reversed *x)
     PyObject *its = Py_IS_TYPE(tensor, given.type) ? PyObject_GenericGetDict(tensor, NULL) : NULL;
     *x = (Reversed){.of = tensor, .its = its};
     if (its != NULL && PyDict_GetItemWithError(its, names.reverse) == Py_True && is_no_more_than_usual(its, names.kept)
-        && part(its, names.value, &x->value, &x->value_at)
-        && part(its, names.residual, &x->residual, &x->residual_at) && are_alike(&x->value_at, &x->residual_at)
-        && x->value_at.bits == x->residual_at.bits && elements_in(&x->value_at) > 0 && is_on(asked.is_grad)
+        && looks_at_value(x) && looks_at_residual(x) && x->value_at.bits == x->residual_at.bits
+        && elements_in(&x->value_at) > 0 && is_on(asked.is_grad)
         && !differs(told.derived_twice, Py_False)) {
         x->labels = Py_XNewRef(PyDict_GetItemWithError(its, names.labels));
         if (PyDict_GetItemWithError(its, names.components) == NULL)
@@ -158,22 +224,37 @@ equal_rows(PyObject *module, PyObject *const *args, Py_ssize_t count)
     return or_none(row == NULL ? left_to_python() : row);
 }
 
-/* What is known of equal rows is kept beside the residual. */
+/* One of the equal rows that is known beside the residual, or in its place; borrowed. */
+static PyObject *
+known_row(const Reversed *x)
+{
+    PyObject *known = x->row == NULL ? PyDict_GetItemWithError(x->its, told.row) : NULL;
+    if (known != NULL && PyTuple_CheckExact(known) && PyTuple_GET_SIZE(known) == 2
+        && PyTuple_GET_ITEM(known, 0) == x->residual)
+        return PyTuple_GET_ITEM(known, 1);
+    return x->row;
+}
+
 PyObject *
 row_of(const Reversed *x, int axes)
 {
     int is_equal = 0, is_inside = 1;
-    for (int axis = 0; axis < x->residual_at.rank; axis++)
-        if (x->residual_at.strides[axis] == 0) {
-            is_equal |= axis < axes;
-            is_inside &= axis < axes || x->residual_at.shape[axis] == 1;
-        }
+    int64_t lengths[MOST_AXES];
+    Array once = x->residual_at;
+    once.shape = lengths;
+    for (int axis = 0; axis < once.rank; axis++) {
+        int is_one = once.strides[axis] == 0;
+        lengths[axis] = is_one && axis < axes ? 1 : x->residual_at.shape[axis];
+        is_equal |= is_one && axis < axes;
+        is_inside &= !is_one || lengths[axis] == 1;
+    }
+    PyObject *known = is_equal ? known_row(x) : NULL;
+    if (known != NULL) /* which may repeat along other axes yet */
+        return is_inside ? Py_NewRef(known) : widened(Py_NewRef(known), &once);
+    if (PyErr_Occurred() || residual_in(x) == NULL)
+        return NULL;
     if (!is_equal)
         return Py_NewRef(x->residual);
-    PyObject *known = PyDict_GetItemWithError(x->its, told.row);
-    if (is_inside && known != NULL && PyTuple_CheckExact(known) && PyTuple_GET_SIZE(known) == 2
-        && PyTuple_GET_ITEM(known, 0) == x->residual)
-        return Py_NewRef(PyTuple_GET_ITEM(known, 1));
     PyObject *row = expanded_from(x->residual, &x->residual_at, axes);
     if (row != NULL || PyErr_Occurred())
         return row;
@@ -216,130 +297,57 @@ widened(PyObject *row, const Array *value)
     return made;
 }
 
+/* Give a tensor that is new its attributes; 0, or -1 with an error. */
+static int
+set_reversed(PyObject *made, PyObject *on_graph, PyObject *const *named, PyObject *labels)
+{
+    PyObject *its = PyDict_Copy(told.attributes);
+    int is_set = its != NULL && PyDict_SetItem(its, told.on_graph, on_graph) == 0
+              && PyDict_SetItem(its, names.labels, labels) == 0;
+    for (; is_set && *named != NULL; named += 2)
+        is_set = PyDict_SetItem(its, named[0], named[1]) == 0;
+    is_set = is_set && PyObject_GenericSetDict(made, its, NULL) == 0;
+    Py_XDECREF(its);
+    return is_set ? 0 : -1;
+}
+
 PyObject *
-made_in_reverse(PyObject *value, PyObject *residual, PyObject *row, PyObject *on_graph, const Reversed *x)
+made_in_reverse(PyObject *value, PyObject *residual, PyObject *on_graph, const Reversed *x)
 {
     Array at, low;
-    PyObject *made = NULL, *its = NULL;
+    int64_t strides[MOST_AXES];
+    PyObject *made = NULL;
     if (value != NULL && residual != NULL && on_graph != NULL && Py_IS_TYPE(value, arrays.tensor)
         && look_at_any(value, &at) && look_at_any(residual, &low) && at.code == OF_FLOAT && at.bits == x->value_at.bits
-        && low.bits == at.bits && are_alike(&at, &low))
+        && low.bits == at.bits && is_widened(&low, &at, strides))
         made = carrying(value);
-    if (made != NULL && (its = PyObject_GenericGetDict(made, NULL)) != NULL) {
-        PyObject *known = row == NULL || row == residual ? NULL : PyTuple_Pack(2, residual, row);
-        if (PyDict_SetItem(its, names.value, value) < 0 || PyDict_SetItem(its, names.residual, residual) < 0
-            || PyDict_SetItem(its, names.labels, x->labels) < 0 || PyDict_SetItem(its, told.on_graph, on_graph) < 0
-            || PyDict_SetItem(its, names.reverse, Py_True) < 0 || PyDict_SetItem(its, names.discrete, Py_False) < 0
-            || PyDict_SetItem(its, names.origin, Py_None) < 0
-            || (known != NULL && PyDict_SetItem(its, told.row, known) < 0))
-            Py_CLEAR(made);
-        Py_XDECREF(known);
-        Py_DECREF(its);
-    }
+    PyObject *const named[] = {names.value, value, made == NULL || are_alike(&at, &low) ? names.residual : told.row,
+                               residual, NULL};
+    if (made != NULL && set_reversed(made, on_graph, named, x->labels) < 0)
+        Py_CLEAR(made);
     Py_XDECREF(value);
     Py_XDECREF(residual);
-    Py_XDECREF(row);
     Py_XDECREF(on_graph);
     return made == NULL ? left_to_python() : made;
 }
 
-/* --- pointwise functions ------------------------------------------------------------------------------------------ */
-
-/* What is on the graph, times the slope: for the graph alone, or of a node that has the value, which is replaced then. */
-static PyObject *
-sloped(const Reversed *x, PyObject *slope, PyObject **fx)
+PyObject *
+made_of_rows(PyObject *carrier, PyObject *row, const Reversed *x)
 {
-    if (elements_in(&x->value_at) <= NODE) {
-        PyObject *made = PyNumber_Multiply(x->on_graph, slope);
-        if (made != NULL && put_data(made, *fx) < 0)
+    Array at, low;
+    int64_t strides[MOST_AXES];
+    PyObject *made = NULL;
+    if (carrier != NULL && row != NULL && Py_IS_TYPE(carrier, arrays.tensor) && look_at_any(carrier, &at)
+        && look_at_any(row, &low) && at.code == OF_FLOAT && at.bits == x->value_at.bits && low.bits == at.bits
+        && is_widened(&low, &at, strides) && (made = PyObject_CallMethodNoArgs(carrier, names.detach)) != NULL) {
+        PyObject *const named[] = {are_alike(&at, &low) ? names.residual : told.row, row, NULL};
+        if (PyObject_SetAttr(made, names.class, (PyObject *)given.type) < 0
+            || set_reversed(made, carrier, named, x->labels) < 0)
             Py_CLEAR(made);
-        return made;
-    }
-    PyObject *times = PyObject_GetAttr(slope, told.mul), *value = NULL;
-    PyObject *made = times == NULL ? NULL : PyObject_CallFunctionObjArgs(told.with_vjp, *fx, x->on_graph, times, NULL);
-    if (made != NULL && (value = PyObject_CallMethodNoArgs(made, names.detach)) != NULL)
-        Py_SETREF(*fx, value);
-    else
-        Py_CLEAR(made);
-    Py_XDECREF(times);
-    return made;
-}
-
-/* pointwise(slope, traits, places, function of torch, arguments, options), of one decomposed tensor and numbers. */
-static PyObject *
-by_secants(PyObject *closed, long traits, PyObject *func, PyObject *const *args, Py_ssize_t count, PyObject *options)
-{
-    Reversed x;
-    PyObject *made = NULL, *low = NULL, *slope = NULL, *carrier = NULL;
-    if (!reversed_of(args[0], &x))
-        return NULL;
-    Called its = {func, args, options, count};
-    Py_ssize_t size = elements_in(&x.value_at);
-    int can_be = (size <= FEW || are_few(size)) && is_on_host(&x.value_at) && is_on_host(&x.residual_at);
-    PyObject *row = can_be ? row_of(&x, x.value_at.rank) : NULL;
-    PyObject *fx = row == NULL ? NULL : called_at(&its, x.value);
-    if (fx != NULL)
-        low = called_at(&its, row);
-    if (low != NULL)
-        slope = slope_of(&its, closed, traits, x.value, row, fx, low);
-    if (slope == Py_None) /* which Python has looked at */
-        made = Py_NewRef(given.not_implemented);
-    else if (slope != NULL)
-        carrier = sloped(&x, slope, &fx);
-    if (carrier != NULL) {
-        PyObject *residual = widened(Py_NewRef(low), &x.value_at);
-        made = made_in_reverse(Py_NewRef(fx), residual, Py_NewRef(low), Py_NewRef(carrier), &x);
     }
     Py_XDECREF(carrier);
-    Py_XDECREF(slope);
-    Py_XDECREF(low);
-    Py_XDECREF(fx);
     Py_XDECREF(row);
-    let_reversed_go(&x);
     return made == NULL ? left_to_python() : made;
-}
-
-static int
-is_number(PyObject *item)
-{
-    return PyFloat_CheckExact(item) || PyLong_CheckExact(item) || PyBool_Check(item) || PyUnicode_CheckExact(item)
-        || item == Py_None;
-}
-
-PyObject *
-reversed_pointwise(const Form *form, char closed, PyObject *func, PyObject *const *args, Py_ssize_t count)
-{
-    PyObject *slope = closed_called(closed);
-    int can_be = slope != NULL && count <= MOST_GIVEN && told.settings != NULL && !differs(told.settings, told.usual);
-    for (Py_ssize_t i = 1; can_be && i < count; i++)
-        can_be = is_number(args[i]) && args[i] != Py_True; /* which may say that it is written over */
-    return can_be ? by_secants(slope, form->all_traits, func, args, count, NULL) : left_to_python();
-}
-
-static PyObject *
-call_pointwise(PyObject *function, PyObject *const *args, size_t nargsf, PyObject *keywords)
-{
-    Py_ssize_t many = PyVectorcall_NARGS(nargsf);
-    PyObject *options = many == 6 && args[5] != Py_None ? args[5] : NULL;
-    if ((many == 5 || many == 6) && keywords == NULL && PyTuple_CheckExact(args[4])
-        && (options == NULL || PyDict_CheckExact(options)) && PyLong_CheckExact(args[1]) && !is_traced()
-        && !is_followed_by_torch() && !differs(told.settings, told.usual)) {
-        PyObject *const *its = ((PyTupleObject *)args[4])->ob_item;
-        Py_ssize_t count = PyTuple_GET_SIZE(args[4]);
-        long traits = PyLong_AsLong(args[1]);
-        int can_be = count >= 1 && count <= MOST_GIVEN;
-        for (Py_ssize_t i = 1; can_be && i < count; i++)
-            can_be = is_number(its[i]);
-        PyObject *name, *item;
-        for (Py_ssize_t at = 0; can_be && options != NULL && PyDict_Next(options, &at, &name, &item);)
-            can_be = is_number(item) && (item != Py_True || PyUnicode_CompareWithASCIIString(name, "inplace") != 0);
-        PyObject *made = can_be ? by_secants(args[0], traits, args[3], its, count, options) : NULL;
-        if (made == NULL)
-            left_to_python();
-        if (made != NULL || PyErr_Occurred())
-            return made;
-    }
-    return go_on(function, args, nargsf, keywords);
 }
 
 /* attach_reverse(pointwise, on_graph_of, link, torch.empty_like, with_vjp, ContextVar of a second derivative, ContextVar of
@@ -358,25 +366,14 @@ attach_reverse(PyObject *module, PyObject *args)
     told.derived_twice = Py_NewRef(variables[0]);
     told.settings = Py_NewRef(variables[1]);
     told.usual = Py_NewRef(variables[2]);
+    Py_XSETREF(told.attributes, Py_BuildValue("{OOOOOOsOOO}", names.reverse, Py_True, names.discrete, Py_False,
+                                              names.origin, Py_None, "on_graph", Py_None, names.labels, Py_None));
     told.on_graph = PyUnicode_InternFromString("on_graph");
     told.row = PyUnicode_InternFromString("row");
     told.data = PyUnicode_InternFromString("data");
-    told.mul = PyUnicode_InternFromString("mul");
     told.base = PyUnicode_InternFromString("_base");
-    if (told.on_graph == NULL || told.row == NULL || told.data == NULL || told.mul == NULL
-        || told.base == NULL || stand_before(pointwise, call_pointwise) < 0)
+    if (told.on_graph == NULL || told.row == NULL || told.data == NULL || told.base == NULL
+        || told.attributes == NULL || stand_before(pointwise, call_pointwise) < 0)
         return NULL;
     Py_RETURN_NONE;
-}
-
-PyObject *
-made_of_rows(PyObject *carrier, PyObject *low, const Reversed *x)
-{
-    PyObject *value = carrier == NULL ? NULL : PyObject_CallMethodNoArgs(carrier, names.detach);
-    if (value == NULL) {
-        Py_XDECREF(carrier);
-        Py_XDECREF(low);
-        return NULL;
-    }
-    return made_in_reverse(value, widened(Py_NewRef(low), &x->value_at), low, carrier, x);
 }

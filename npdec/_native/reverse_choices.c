@@ -17,12 +17,6 @@ are_named(void)
     return squeeze != NULL && unsqueeze != NULL && new_empty != NULL && lerp != NULL;
 }
 
-static int
-is_finite_number(PyObject *item)
-{
-    return (PyFloat_CheckExact(item) || PyLong_CheckExact(item)) && isfinite(PyFloat_AsDouble(item));
-}
-
 static PyObject *
 by_method(PyObject *name, PyObject *tensor, PyObject *argument)
 {
@@ -60,7 +54,7 @@ turned(const Form *form, PyObject *func, PyObject *const *args, Py_ssize_t count
         return left_to_python();
     Py_ssize_t size = elements_in(&x.value_at);
     if ((size <= 1 << 18 || are_few(size)) && is_on_host(&x.value_at) && is_finite(&x.value_at)
-        && (row = row_of(&x, x.value_at.rank)) != NULL && (value = call(func, x.value, args + 1, 1)) != NULL
+        && value_in(&x) != NULL && (row = row_of(&x, x.value_at.rank)) != NULL && (value = call(func, x.value, args + 1, 1)) != NULL
         && (low = call(func, row, args + 1, 1)) != NULL && (residual = widened(Py_NewRef(low), &x.value_at)) != NULL
         && (slope = PyObject_CallOneArg(given.empty_like, x.value)) != NULL
         && (change = PyObject_CallOneArg(given.empty_like, x.value)) != NULL && (zero = PyLong_FromLong(0)) != NULL) {
@@ -83,28 +77,12 @@ turned(const Form *form, PyObject *func, PyObject *const *args, Py_ssize_t count
     return made == NULL ? left_to_python() : made;
 }
 
-/* A branch: a tensor in reverse mode, a number, or a constant tensor. */
-typedef struct {
-    Reversed x;
-    PyObject *value, *residual; /* borrowed */
-    int is_reversed;
-} Branch;
-
+/* A branch: a tensor in reverse mode, a number, or a constant of numbers. */
 static int
-branch_of(PyObject *item, Branch *to)
+branch_of(PyObject *item, Side *to)
 {
-    Array at;
-    *to = (Branch){0};
-    if (Py_IS_TYPE(item, given.type)) {
-        to->is_reversed = reversed_of(item, &to->x);
-        to->value = to->x.value;
-        to->residual = to->x.residual;
-        return to->is_reversed;
-    }
-    to->value = to->residual = item;
-    return PyFloat_CheckExact(item) || PyLong_CheckExact(item)
-        || (Py_IS_TYPE(item, arrays.tensor) && look_at_any(item, &at) && at.code == OF_FLOAT
-            && !is_true_of(item, names.requires_grad) && !is_true_by(item, words.is_inference));
+    return side_of(item, to) && (to->is_reversed ? residual_in(&to->x) != NULL && value_in(&to->x) != NULL
+                                                 : is_number(to->constant) || to->at.code == OF_FLOAT);
 }
 
 /* How many of the first axes repeat, or are of length one, beside a tensor of so many. */
@@ -112,7 +90,7 @@ static int
 repeated_axes(PyObject *tensor, int rank)
 {
     Array at;
-    if (PyFloat_CheckExact(tensor) || PyLong_CheckExact(tensor))
+    if (is_number(tensor))
         return rank;
     if (!look_at_any(tensor, &at) || at.rank > rank)
         return 0;
@@ -143,7 +121,7 @@ room_for_rows(PyObject *const *parts, PyObject *value, const Array *at)
 
 /* What the branches pass on, each by its share. */
 static PyObject *
-of_branches(const Branch *a, const Branch *b, PyObject *share)
+of_branches(const Side *a, const Side *b, PyObject *share)
 {
     if (a->is_reversed && b->is_reversed) {
         PyObject *args[3] = {b->x.on_graph, a->x.on_graph, share};
@@ -181,26 +159,25 @@ condition_parts(PyObject *condition, const Reversed *like, PyObject **parts)
 }
 
 static PyObject *
-by_condition(PyObject *const *parts, const Branch *a, const Branch *b)
+by_condition(PyObject *const *parts, const Side *a, const Side *b)
 {
     const Reversed *like = a->is_reversed ? &a->x : &b->x;
     PyObject *room[4] = {NULL}, *made = NULL, *zero = PyLong_FromLong(0), *is_done = NULL;
     PyObject *component = NULL, *moved = NULL, *one = NULL, *carrier = NULL;
-    PyObject *const low[3] = {parts[1], a->residual, b->residual};
+    PyObject *const low[3] = {parts[1], residual_of(a), residual_of(b)};
     int can_be = zero != NULL;
     for (int i = 0; can_be && i < 4; i++)
         can_be = (room[i] = i == 1 ? room_for_rows(low, like->value, &like->value_at)
                                    : PyObject_CallOneArg(given.empty_like, like->value)) != NULL;
     if (can_be) {
-        PyObject *ends[10] = {parts[0], parts[1], a->value, a->residual, b->value, b->residual, room[0], room[1],
+        PyObject *ends[10] = {parts[0], parts[1], value_of(a), residual_of(a), value_of(b), residual_of(b), room[0], room[1],
                               room[2], room[3]};
         is_done = choices(NULL, ends, 10);
     }
     if (is_done == Py_True && (component = by_method(squeeze, parts[2], zero)) != NULL
         && (moved = PyNumber_Multiply(component, room[2])) != NULL && (one = of_branches(a, b, room[3])) != NULL
         && (carrier = PyNumber_Add(moved, one)) != NULL && put_data(carrier, room[0]) == 0)
-        made = made_in_reverse(Py_NewRef(room[0]), widened(Py_NewRef(room[1]), &like->value_at), Py_NewRef(room[1]),
-                               Py_NewRef(carrier), like);
+        made = made_of_rows(Py_NewRef(carrier), Py_NewRef(room[1]), like);
     Py_XDECREF(carrier);
     Py_XDECREF(one);
     Py_XDECREF(moved);
@@ -216,7 +193,7 @@ by_condition(PyObject *const *parts, const Branch *a, const Branch *b)
 PyObject *
 chosen(const Form *form, PyObject *func, PyObject *const *args, Py_ssize_t count)
 {
-    Branch a = {0}, b = {0};
+    Side a = {0}, b = {0};
     PyObject *parts[3] = {NULL}, *made = NULL;
     if (count != 3 || !is_in_reverse(args[0]) || !(is_in_reverse(args[1]) || is_in_reverse(args[2])) || !are_named()
         || !are_settings_usual())
@@ -233,9 +210,7 @@ chosen(const Form *form, PyObject *func, PyObject *const *args, Py_ssize_t count
     }
     for (int i = 0; i < 3; i++)
         Py_XDECREF(parts[i]);
-    if (a.is_reversed)
-        let_reversed_go(&a.x);
-    if (b.is_reversed)
-        let_reversed_go(&b.x);
+    let_side_go(&a);
+    let_side_go(&b);
     return made == NULL ? left_to_python() : made;
 }

@@ -6,56 +6,6 @@
 
 #define FEW (1 << 15) /* elements, of which products are sooner computed than a node made in Python */
 
-/* A tensor at the value and at the residual, of which there may be a row, and on the graph; or a constant, which is its
- * own row. */
-typedef struct {
-    Reversed x;
-    PyObject *value, *row;
-    Array at, low;
-    Py_ssize_t period;
-    int is_reversed;
-} End;
-
-static void
-let_end_go(End *end)
-{
-    if (end->is_reversed)
-        let_reversed_go(&end->x);
-    Py_CLEAR(end->value);
-    Py_CLEAR(end->row);
-}
-
-/* An argument whose elements lie one after the other; 0 of others, without an error. */
-static int
-end_of(PyObject *item, End *end)
-{
-    *end = (End){0};
-    if (Py_IS_TYPE(item, given.type)) {
-        if (!reversed_of(item, &end->x))
-            return 0;
-        end->is_reversed = 1;
-        end->value = Py_NewRef(end->x.value);
-        end->row = row_of(&end->x, end->x.value_at.rank);
-    }
-    else if (Py_IS_TYPE(item, arrays.tensor) && !is_true_of(item, names.requires_grad)
-             && !is_true_by(item, words.is_inference)) {
-        end->value = Py_NewRef(item);
-        end->row = Py_NewRef(item);
-    }
-    if (end->row == NULL || !look_at_any(end->value, &end->at) || !look_at_any(end->row, &end->low)
-        || end->at.code != OF_FLOAT || !is_on_host(&end->at) || !is_by_rows(&end->at) || !is_by_rows(&end->low)
-        || end->low.rank != end->at.rank || is_true_by(end->value, words.is_neg) || is_true_by(end->row, words.is_neg))
-        return left_to_python(), 0;
-    int axis = 0;
-    while (axis < end->at.rank && end->low.shape[axis] == 1)
-        axis++;
-    for (; axis < end->at.rank; axis++)
-        if (end->low.shape[axis] != end->at.shape[axis])
-            return 0;
-    end->period = elements_in(&end->low);
-    return 1;
-}
-
 /* The part of the path on which a leads, and what is left of it; 0 where it is no number. */
 #define SHARES(number, bits)                                                                                           \
     BY_ANY_PROCESSOR static number some_##bits(const number *restrict a, const number *restrict b,                     \
@@ -88,7 +38,7 @@ SHARES(float, 32)
 SHARES(double, 64)
 
 static int
-shares_of_two(const End *a, const End *b, int sign, PyObject *share, PyObject *rest)
+shares_of_two(const Side *a, const Side *b, int sign, PyObject *share, PyObject *rest)
 {
     Array at, its;
     if (!look_at_any(share, &at) || !look_at_any(rest, &its) || !is_by_rows(&at) || !is_by_rows(&its))
@@ -101,17 +51,11 @@ shares_of_two(const End *a, const End *b, int sign, PyObject *share, PyObject *r
 }
 
 static PyObject *
-of_two(PyObject *func, PyObject *a, PyObject *b)
-{
-    return a == NULL || b == NULL ? NULL : call(func, a, &b, 1);
-}
-
-static PyObject *
-led_by_shares(PyObject *func, const End *a, const End *b, int sign)
+led_by_shares(PyObject *func, const Side *a, const Side *b, int sign)
 {
     Array at;
-    PyObject *share = PyObject_CallOneArg(given.empty_like, a->value), *first = NULL, *second = NULL, *carrier = NULL;
-    PyObject *rest = share == NULL ? NULL : PyObject_CallOneArg(given.empty_like, a->value), *value = NULL, *low = NULL;
+    PyObject *share = PyObject_CallOneArg(given.empty_like, value_of(a)), *first = NULL, *second = NULL, *carrier = NULL;
+    PyObject *rest = share == NULL ? NULL : PyObject_CallOneArg(given.empty_like, value_of(a)), *value = NULL, *low = NULL;
     int is_done = rest != NULL && shares_of_two(a, b, sign, share, rest);
     if (is_done && a->is_reversed)
         first = PyNumber_Multiply(a->x.on_graph, share);
@@ -125,24 +69,24 @@ led_by_shares(PyObject *func, const End *a, const End *b, int sign)
         carrier = Py_XNewRef(first == NULL ? second : first);
     Py_XDECREF(first);
     Py_XDECREF(second);
-    if (carrier != NULL && (value = of_two(func, a->value, b->value)) != NULL
+    if (carrier != NULL && (value = of_two(func, value_of(a), value_of(b))) != NULL
         && (low = of_two(func, a->row, b->row)) != NULL && (!look_at_any(value, &at) || put_data(carrier, value) < 0))
         Py_CLEAR(low);
-    PyObject *residual = low == NULL ? NULL : widened(Py_NewRef(low), &at);
-    return made_in_reverse(value, residual, low, carrier, a->is_reversed ? &a->x : &b->x);
+    Py_XDECREF(value);
+    return made_of_rows(carrier, low, a->is_reversed ? &a->x : &b->x);
 }
 
 PyObject *
 larger(const Form *form, PyObject *func, PyObject *const *args, Py_ssize_t count)
 {
-    End a = {0}, b = {0};
+    Side a = {0}, b = {0};
     PyObject *made = NULL;
     if (count != 2 || !(is_in_reverse(args[0]) || is_in_reverse(args[1])) || !are_settings_usual())
         return NULL;
-    if (end_of(args[0], &a) && end_of(args[1], &b) && are_alike(&a.at, &b.at) && a.at.bits == b.at.bits
+    if (side_with_rows(args[0], &a) && side_with_rows(args[1], &b) && are_alike(&a.at, &b.at) && a.at.bits == b.at.bits
         && elements_in(&a.at) <= FEW && (!(a.is_reversed && b.is_reversed) || a.x.labels == b.x.labels))
         made = led_by_shares(func, &a, &b, (int)PyLong_AsLong(PyTuple_GET_ITEM(form->rest, 0)));
-    let_end_go(&a);
-    let_end_go(&b);
+    let_side_go(&a);
+    let_side_go(&b);
     return made == NULL ? left_to_python() : made;
 }

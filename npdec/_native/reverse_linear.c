@@ -21,7 +21,6 @@ PyObject *
 reversed_layer(PyObject *func, PyObject *const *args, Py_ssize_t count)
 {
     Reversed x;
-    Array at;
     PyObject *made = NULL;
     if (count < 2 || count > 3 || !reversed_of(args[0], &x))
         return NULL;
@@ -30,15 +29,10 @@ reversed_layer(PyObject *func, PyObject *const *args, Py_ssize_t count)
     int is_matrix = rank == 2 && x.value_at.strides[1] == 1 && x.value_at.strides[0] >= x.value_at.shape[1];
     if (rank >= 2 && (is_by_rows(&x.value_at) || is_matrix) && (given_to_it[0] = constant(args[1], &x, 2)) != NULL
         && (!has_bias || (given_to_it[1] = constant(args[2], &x, 1)) != NULL)) {
-        PyObject *carrier = call(func, x.on_graph, given_to_it, 2), *low = NULL, *residual = NULL;
-        PyObject *value = carrier == NULL ? NULL : PyObject_CallMethodNoArgs(carrier, names.detach);
-        PyObject *row = value == NULL ? NULL : row_of(&x, rank - 1);
-        if (row != NULL)
-            low = call(func, row, given_to_it, 2);
-        if (low != NULL && look_at_any(value, &at))
-            residual = widened(Py_NewRef(low), &at);
+        PyObject *carrier = call(func, x.on_graph, given_to_it, 2);
+        PyObject *row = carrier == NULL ? NULL : row_of(&x, rank - 1);
+        made = made_of_rows(carrier, row == NULL ? NULL : call(func, row, given_to_it, 2), &x);
         Py_XDECREF(row);
-        made = made_in_reverse(value, residual, low, carrier, &x);
     }
     Py_XDECREF(given_to_it[0]);
     if (has_bias)
@@ -67,11 +61,11 @@ lies_elsewhere(const Array *at, const Array *of)
 
 /* One of the tensors that a linear function gives, of which the parts are stolen and may be NULL for errors. */
 static PyObject *
-linked(PyObject *value, PyObject *residual, PyObject *carrier, const Reversed *x, int is_new)
+linked(PyObject *value, PyObject *residual, PyObject *carrier, const Reversed *x)
 {
     Array at;
-    int is_apart = is_new || (value != NULL && look_at_any(value, &at) && lies_elsewhere(&at, &x->value_at));
-    PyObject *made = made_in_reverse(value, residual, NULL, carrier, x);
+    int is_apart = value != NULL && look_at_any(value, &at) && lies_elsewhere(&at, &x->value_at);
+    PyObject *made = made_in_reverse(value, residual, carrier, x);
     if (made != NULL && !is_apart) {
         PyObject *done = PyObject_CallFunctionObjArgs(given.link_lazily, made, x->of, NULL);
         if (done == NULL)
@@ -92,7 +86,7 @@ linked_each(PyObject *value, PyObject *residual, PyObject *carrier, const Revers
         made = PyTuple_New(count);
     for (Py_ssize_t i = 0; made != NULL && i < count; i++) {
         PyObject *one = linked(Py_NewRef(PyTuple_GET_ITEM(value, i)), Py_NewRef(PyTuple_GET_ITEM(residual, i)),
-                               Py_NewRef(PyTuple_GET_ITEM(carrier, i)), x, 0);
+                               Py_NewRef(PyTuple_GET_ITEM(carrier, i)), x);
         if (one == NULL)
             Py_CLEAR(made);
         else
@@ -109,17 +103,16 @@ reversed_each(PyObject *func, PyObject *const *args, int fresh)
 {
     Reversed x;
     Array at;
-    PyObject *row = NULL, *low = NULL, *value = NULL, *residual = NULL;
+    PyObject *row = NULL, *low = NULL;
     if (has_components(args[0]) || !reversed_of(args[0], &x))
         return NULL;
     PyObject *carrier = fresh ? PyObject_CallOneArg(func, x.on_graph) : NULL;
     if (carrier != NULL && Py_IS_TYPE(carrier, arrays.tensor) && look_at_any(carrier, &at)
-        && lies_elsewhere(&at, &x.value_at) && are_alike(&at, &x.value_at))
-        value = PyObject_CallMethodNoArgs(carrier, names.detach);
-    if (value != NULL && (row = row_of(&x, x.value_at.rank)) != NULL && (low = PyObject_CallOneArg(func, row)) != NULL)
-        residual = widened(Py_NewRef(low), &x.value_at);
+        && lies_elsewhere(&at, &x.value_at) && are_alike(&at, &x.value_at)
+        && (row = row_of(&x, x.value_at.rank)) != NULL)
+        low = PyObject_CallOneArg(func, row);
     Py_XDECREF(row);
-    PyObject *made = made_in_reverse(value, residual, low, carrier, &x);
+    PyObject *made = made_of_rows(carrier, low, &x);
     let_reversed_go(&x);
     return made;
 }
@@ -146,7 +139,7 @@ joined_item(PyObject *tensor, const Reversed *like, PyObject **on_graph, PyObjec
     int fits = x.labels == like->labels && x.value_at.rank == like->value_at.rank
             && x.value_at.bits == like->value_at.bits;
     *on_graph = fits ? Py_NewRef(x.on_graph) : NULL;
-    *residual = fits ? Py_NewRef(x.residual) : NULL;
+    *residual = fits ? Py_XNewRef(residual_in(&x)) : NULL;
     int kept = 0;
     while (fits && kept < lead && (x.residual_at.strides[kept] == 0 || x.residual_at.shape[kept] == 1))
         kept++;
@@ -194,7 +187,7 @@ reversed_joined(PyObject *func, PyObject *const *tensors, Py_ssize_t many, PyObj
     Py_ssize_t first = 0, held = 0, rows = 0;
     while (first < many && !Py_IS_TYPE(tensors[first], given.type))
         first++;
-    if (many < 1 || many > MOST_GIVEN || first == many || !reversed_of(tensors[first], &like))
+    if (many < 1 || first == many || !reversed_of(tensors[first], &like))
         return NULL;
     long lead = PyLong_CheckExact(axis) ? PyLong_AsLong(axis) : 0;
     lead = lead < 0 ? lead + like.value_at.rank : lead;
@@ -213,17 +206,12 @@ reversed_joined(PyObject *func, PyObject *const *tensors, Py_ssize_t many, PyObj
             PyTuple_SET_ITEM(lists[1], held, residual);
         }
     if (held == many) {
-        Array at;
-        PyObject *carrier = call(func, lists[0], &axis, 1), *residual = NULL;
-        PyObject *value = carrier == NULL ? NULL : PyObject_CallMethodNoArgs(carrier, names.detach);
-        PyObject *low = NULL;
-        if (value != NULL && rows < many)
+        PyObject *carrier = call(func, lists[0], &axis, 1), *low = NULL;
+        if (carrier != NULL && rows < many)
             lists[1] = rows_before(lists[1], axis);
-        if (value != NULL && lists[1] != NULL && look_at_any(value, &at)
-            && (low = call(func, lists[rows < many ? 1 : 2], &axis, 1)) != NULL)
-            residual = widened(Py_NewRef(low), &at);
-        made = made_in_reverse(value, residual, rows < many ? NULL : Py_XNewRef(low), carrier, &like);
-        Py_XDECREF(low);
+        if (carrier != NULL && lists[1] != NULL)
+            low = call(func, lists[rows < many ? 1 : 2], &axis, 1);
+        made = made_of_rows(carrier, low, &like);
     }
     Py_XDECREF(lists[0]);
     Py_XDECREF(lists[1]);
@@ -232,30 +220,21 @@ reversed_joined(PyObject *func, PyObject *const *tensors, Py_ssize_t many, PyObj
     return made == NULL ? left_to_python() : made;
 }
 
-/* The residual in the shape of a value, of examples that are equal still one. */
+/* The residual in the shape of a value; of examples that are equal one. */
 static PyObject *
 reshaped(const Reversed *x, const Array *value)
 {
+    int64_t lengths[MOST_AXES];
     int is_kept = x->residual_at.rank > 1 && value->rank > 1 && x->residual_at.strides[0] == 0
                && x->residual_at.shape[0] == value->shape[0];
-    PyObject *row = is_kept ? row_of(x, 1) : Py_NewRef(x->residual), *made = NULL, *wide = NULL;
-    PyObject *shape = shape_of(value), *part = shape == NULL ? NULL : Py_NewRef(shape);
-    if (is_kept && part != NULL) {
-        PyObject *one = PyLong_FromLong(1), *rest = PyTuple_GetSlice(shape, 1, value->rank);
-        PyObject *first = one == NULL ? NULL : PyTuple_Pack(1, one);
-        Py_SETREF(part, first == NULL || rest == NULL ? NULL : PySequence_Concat(first, rest));
-        Py_XDECREF(one);
-        Py_XDECREF(first);
-        Py_XDECREF(rest);
-    }
-    if (row != NULL && part != NULL)
-        made = PyObject_CallMethodOneArg(row, names.reshape, part);
-    wide = made == NULL || !is_kept ? Py_XNewRef(made) : PyObject_CallMethodOneArg(made, names.expand, shape);
-    Py_XDECREF(made);
-    Py_XDECREF(part);
+    for (int axis = 0; axis < value->rank; axis++)
+        lengths[axis] = axis == 0 && is_kept ? 1 : value->shape[axis];
+    const Array its = {.rank = value->rank, .shape = lengths};
+    PyObject *row = is_kept ? row_of(x, 1) : Py_XNewRef(residual_in(x)), *shape = row == NULL ? NULL : shape_of(&its);
+    PyObject *made = shape == NULL ? NULL : PyObject_CallMethodOneArg(row, names.reshape, shape);
     Py_XDECREF(shape);
     Py_XDECREF(row);
-    return wide;
+    return made;
 }
 
 /* The first of the axes along which a sum or mean is, which are a number or a tuple of these; 0 of others. */
@@ -286,24 +265,26 @@ reversed_of_one(const Form *form, PyObject *func, PyObject *const *args, Py_ssiz
     PyObject *const *rest = args + 1;
     PyObject *value = NULL, *residual = NULL, *made = NULL;
     int is_equal = has_equal(&x.residual_at), is_strided = (form->all_traits & STRIDED) != 0;
-    int can_be = (!is_equal || is_strided || (form->all_traits & RESHAPE)) && !is_true_by(x.value, words.is_inference);
+    int can_be = (!is_equal || is_strided || (form->all_traits & RESHAPE)) && !is_true_by(x.on_graph, words.is_inference);
     PyObject *carrier = can_be ? call(func, x.on_graph, rest, count - 1) : NULL;
     int is_single = carrier != NULL && Py_IS_TYPE(carrier, arrays.tensor) && look_at_any(carrier, &at);
     int is_new = is_single && form->kind == REDUCED, are_several = carrier != NULL && PyTuple_CheckExact(carrier);
-    if (is_single || (are_several && is_strided))
-        value = is_new ? PyObject_CallMethodNoArgs(carrier, names.detach) : call(func, x.value, rest, count - 1);
+    if (!is_new && (is_single || (are_several && is_strided)) && value_in(&x) != NULL)
+        value = call(func, x.value, rest, count - 1);
     if (value != NULL && is_equal && is_single && (!is_strided || (form->all_traits & RESHAPE)))
         residual = reshaped(&x, &at);
-    else if (value != NULL) {
+    else if (value != NULL || is_new) {
         int lead = is_equal && is_new ? first_reduced(rest, count - 1, x.value_at.rank) : 0;
-        PyObject *row = lead > 0 ? row_of(&x, lead) : Py_NewRef(x.residual);
+        PyObject *row = lead > 0 ? row_of(&x, lead) : Py_XNewRef(residual_in(&x));
         residual = row == NULL ? NULL : call(func, row, rest, count - 1);
-        residual = lead > 0 ? widened(residual, &at) : residual;
         Py_XDECREF(row);
     }
     if (value == x.value) /* as it is */
         Py_CLEAR(value);
-    made = are_several ? linked_each(value, residual, carrier, &x) : linked(value, residual, carrier, &x, is_new);
+    if (is_new)
+        made = made_of_rows(carrier, residual, &x);
+    else
+        made = are_several ? linked_each(value, residual, carrier, &x) : linked(value, residual, carrier, &x);
     let_reversed_go(&x);
     return made;
 }

@@ -92,7 +92,8 @@ slopes_of(const Told *told, const Reversed *x, PyObject *row, PyObject *target, 
     else if (told->traits == Py_None)
         made = slopes_of_probabilities(x, row, target, factor);
     else if (PyUnicode_CompareWithASCIIString(told->kind, "margin") == 0) {
-        if ((high = PyNumber_Multiply(target, x->value)) != NULL && (low = PyNumber_Multiply(target, x->residual)) != NULL
+        if ((high = PyNumber_Multiply(target, x->value)) != NULL && residual_in(x) != NULL
+            && (low = PyNumber_Multiply(target, x->residual)) != NULL
             && (found = slopes_between(told, high, low)) != NULL) {
             Py_SETREF(high, PyNumber_Negative(target));
             Py_SETREF(found, high == NULL ? NULL : PyNumber_Multiply(high, found));
@@ -157,14 +158,14 @@ lost(const Form *form, PyObject *func, PyObject *const *args, Py_ssize_t count)
         return left_to_python();
     Py_ssize_t size = elements_in(&x.value_at);
     if (size <= FEW && x.value_at.rank > 0 && is_on_host(&x.value_at) && is_by_rows(&x.value_at)
-        && is_target(args[1], &x) && (row = row_of(&x, x.value_at.rank - 1)) != NULL
+        && is_target(args[1], &x) && value_in(&x) != NULL && (row = row_of(&x, x.value_at.rank - 1)) != NULL
         && (one = PyFloat_FromDouble(1)) != NULL) {
         int has_parameter = told.parameter > 0 && told.parameter < count;
         carrier = together(x.on_graph, slopes_of(&told, &x, row, args[1], has_parameter ? args[told.parameter] : one,
                                                  reduction == MEAN ? 1 / (double)size : 1));
-        if (carrier != NULL && (value = call(func, x.value, args + 1, count - 1)) != NULL
-            && (low = call(func, x.residual, args + 1, count - 1)) != NULL && put_data(carrier, value) == 0)
-            made = made_in_reverse(Py_NewRef(value), Py_NewRef(low), NULL, Py_NewRef(carrier), &x);
+        if (carrier != NULL && value_in(&x) != NULL && (value = call(func, x.value, args + 1, count - 1)) != NULL
+            && residual_in(&x) != NULL && (low = call(func, x.residual, args + 1, count - 1)) != NULL && put_data(carrier, value) == 0)
+            made = made_of_rows(Py_NewRef(carrier), Py_NewRef(low), &x);
     }
     Py_XDECREF(carrier);
     Py_XDECREF(value);

@@ -71,7 +71,7 @@ by_rows(const Form *form, const Reversed *x, PyObject *const *args, Py_ssize_t c
     PyObject *bias = weight == NULL ? NULL : constant(is_centred && count > 3 ? args[3] : Py_None, &x->value_at, length);
     PyObject *row = bias == NULL ? NULL : row_of(x, x->value_at.rank - axes);
     PyObject *eps = count > place && args[place] != Py_None ? Py_NewRef(args[place]) : PyFloat_FromDouble(usual);
-    if (row != NULL && eps != NULL)
+    if (row != NULL && eps != NULL && value_in(x) != NULL)
         numbers = numbers_of(x, row, length, PyFloat_AsDouble(eps), told[x->value_at.bits == 32 ? 2 : 3], told[4]);
     if (numbers != NULL) /* a weight may be written to before gradients go back */
         scale = weight == Py_None ? Py_NewRef(weight) : PyObject_CallMethodNoArgs(weight, names.clone);

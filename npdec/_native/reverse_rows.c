@@ -51,8 +51,7 @@ static PyObject *
 by_gradient(const Along *its, PyObject *gradient, PyObject *row)
 {
     static PyObject *sum;
-    Array at;
-    PyObject *value = NULL, *low = NULL, *carrier = NULL, *residual = NULL;
+    PyObject *value = NULL, *low = NULL, *carrier = NULL;
     PyObject *product = gradient == NULL ? NULL : PyNumber_Multiply(its->x.on_graph, gradient);
     if (sum == NULL)
         sum = PyUnicode_InternFromString("sum");
@@ -61,12 +60,12 @@ by_gradient(const Along *its, PyObject *gradient, PyObject *row)
         carrier = PyObject_VectorcallMethod(sum, args, 3, NULL);
     }
     if (carrier != NULL && (value = call(its->func, its->x.value, its->rest, its->count)) != NULL
-        && (low = call(its->func, row, its->rest, its->count)) != NULL && look_at_any(value, &at)
         && put_data(carrier, value) == 0)
-        residual = widened(Py_NewRef(low), &at);
+        low = call(its->func, row, its->rest, its->count);
+    Py_XDECREF(value);
     Py_XDECREF(product);
     Py_XDECREF(gradient);
-    return made_in_reverse(value, residual, low, carrier, &its->x);
+    return made_of_rows(carrier, low, &its->x);
 }
 
 /* The gradient of each row, by the row that the residual is; NULL, maybe with an error, where it is Python's. */
@@ -80,7 +79,7 @@ along(const Form *form, PyObject *func, PyObject *const *args, Py_ssize_t count,
     if (!along_last(func, args, count, place, &its))
         return left_to_python();
     PyObject *row = row_of(&its.x, its.x.value_at.rank - 1);
-    PyObject *made = row == NULL ? NULL : by_gradient(&its, gradient(form, &its.x, row), row);
+    PyObject *made = row == NULL || value_in(&its.x) == NULL ? NULL : by_gradient(&its, gradient(form, &its.x, row), row);
     Py_XDECREF(row);
     let_reversed_go(&its.x);
     return made == NULL ? left_to_python() : made;

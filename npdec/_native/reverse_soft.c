@@ -23,7 +23,7 @@ by_rows(const Reversed *x, const Form *form, PyObject *axis)
 {
     PyObject *plan = NULL, *low = NULL, *made = NULL, *carrier = NULL, *held = NULL;
     PyObject *row = row_of(x, x->value_at.rank - 1), *longest = NULL;
-    if (row != NULL) {
+    if (row != NULL && value_in(x) != NULL) {
         PyObject *ends[2] = {x->value, row};
         longest = soft_length(NULL, ends, 2);
     }

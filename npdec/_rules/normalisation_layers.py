@@ -13,6 +13,7 @@ from npdec._decomposed.call import Call
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._impl._util import working_dtype
 from npdec._law import law, ordinary_reverse
+from npdec._law.native_forms import in_c
 from npdec._law.ordinary import FACTORS, has_elements
 from npdec._rules.by_formula import own_numbers, value_of
 from npdec._rules.normalisation import Function, Layer, normalise
@@ -117,6 +118,7 @@ def _channels(shape: tuple[int, ...]) -> tuple[int, ...]:
 _STATISTICS = "input running_mean running_var weight bias training momentum eps".split()
 
 
+@in_c("affine", known=(1, _STATISTICS.index("training"), False, False))
 def _by_given_statistics(func: Function, args: Sequence[Any], options: dict[str, Any] | None = None) -> Any:
     """Of given statistics, weight and bias, in reverse mode: an affine function, of which torch makes the graph."""
     named = {**dict(zip(_STATISTICS, args)), **(options or {})}

@@ -248,9 +248,13 @@ def cosine(func: Function, args: Sequence[Any], options: Options = None) -> Any:
     if not ends or not all(map(is_ordinary, ends)):
         return NotImplemented
     dim, eps, like = named.get("dim", 1), named.get("eps", 1e-8), ends[0].value
-    if not all(isinstance(t, torch.Tensor) and t.shape == like.shape and t.dtype is like.dtype for t in given):
+    if not all(isinstance(t, torch.Tensor) and t.ndim == like.ndim and t.dtype is like.dtype for t in given):
         return NotImplemented
-    alone = _beside_constant(given, ends[0], func, dim, eps) if len(ends) == 1 else None
+    lengths = {t.shape[dim] for t in given} if type(dim) is int and -like.ndim <= dim < like.ndim else ()
+    if len(lengths) != 1:  # a vector of one number stands for one of several
+        return NotImplemented
+    are_alike = given[0].shape == given[1].shape
+    alone = _beside_constant(given, ends[0], func, dim, eps) if len(ends) == 1 and are_alike else None
     if alone is not None:
         return alone
     units: list[Any] = []

@@ -56,12 +56,11 @@ def _attributed(
     f: Callable[..., Any], x: torch.Tensor, start: float, output: Any, as_torch: bool
 ) -> Attribution[Any] | None:
     row = x.new_full((1,) * (x.ndim - 1) + x.shape[-1:], start)
-    base = row.expand_as(x)
-    if x.numel() <= HANDFUL and x.is_contiguous():
-        base = base.contiguous()
-    change = x - base if start else x  # which less zero is what it is
-    marked, leaf = marked_in_reverse(copy_of(x), base)
-    marked.row = base, row
+    base = row if row.shape == x.shape else None
+    if base is None and x.numel() <= HANDFUL and x.is_contiguous():
+        base = row.expand_as(x).contiguous()
+    change = x - row if start else x  # which less zero is what it is
+    marked, leaf = marked_in_reverse(copy_of(x), base, row)
     state = torch.default_generator.get_state()
     try:
         one = f(marked if as_torch else wrap.wrap_array(marked))

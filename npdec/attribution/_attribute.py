@@ -6,16 +6,14 @@ import dataclasses
 import functools
 import math
 from collections.abc import Callable, Hashable, Sequence
-from itertools import repeat
-from operator import is_not
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import torch
 
 from npdec._core.tracebacks import ends
 from npdec._decomposed.tensor import carries
 from npdec._torch.interrupts import undisturbed
-from npdec._torch.tracing import refuse_trace
+from npdec._torch.tracing import refuse_trace, tracing
 from npdec.attribution import _options
 from npdec.attribution._result import Attribution
 
@@ -26,7 +24,26 @@ if TYPE_CHECKING:  # what is needed to attribute is imported with the first attr
 __all__ = ["attribute"]
 
 
+_F = TypeVar("_F", bound=Callable[..., Any])
+_USUAL = frozenset({"baseline", "output"})  # what is read by `npdec.attribution._at_once`
+
+
+def _at_once_first(function: _F) -> _F:
+    """`attribute`, before which it is tried at once: to read as many arguments takes as long as a few operations."""
+
+    @functools.wraps(function)
+    def attribute(*inputs: Any, **options: Any) -> Any:
+        if len(inputs) == 2 and (not options or options.keys() <= _USUAL) and not tracing():
+            made = _at_once()(*inputs, options.get("baseline"), options.get("output"))
+            if made is not None:
+                return made
+        return function(*inputs, **options)
+
+    return cast(_F, attribute)
+
+
 @ends
+@_at_once_first
 def attribute(
     f: Callable[..., Any],
     *inputs: Any,
@@ -150,19 +167,6 @@ def attribute(
     tensor([12.,  6.])
     """
     refuse_trace("np.attribute", "compile the function that it attributes, np.attribute(torch.compile(f), x)")
-    said = (
-        baselines, argnums, method, mode, axis, groups, labels, steps, rtol, samples, seed, chunk_size, max_memory,
-        progress, at, hierarchy, absent, mesh,
-    )  # fmt: skip
-    if (
-        len(inputs) == 1
-        and order == 1
-        and batched is create_graph is paths
-        and not any(map(is_not, said, repeat(None)))
-    ):
-        made = _at_once()(f, inputs[0], baseline, output) if paths is False else None
-        if made is not None:
-            return made
     method = ("path" if order == 2 else "local") if method is None else method
     _options.check(method, mode, order, locals())
     from npdec._law.create_graph import graph_wanted

@@ -104,14 +104,21 @@ def _run(problem: Problem) -> Run:
     return Run(*choose(problem.call(marked), problem.output), carriers, changes)
 
 
-def marked_in_reverse(value: torch.Tensor, residual: torch.Tensor) -> tuple[DecomposedTensor, torch.Tensor]:
+def marked_in_reverse(
+    value: torch.Tensor, residual: torch.Tensor | None, row: torch.Tensor | None = None
+) -> tuple[DecomposedTensor, torch.Tensor]:
     """An input in reverse mode, of parts that are its own, and what its component is linear in: the value itself, on a
-    graph. The component, which lies elsewhere, is made when it is asked for."""
+    graph. The component, which lies elsewhere, is made when it is asked for; so is the residual of equal rows, of which
+    there is one."""
     if not dispatch.filled:
         first_use.value()
     leaf = value.detach().requires_grad_()
     made: Any = value.as_subclass(DecomposedTensor)
-    made.value, made.residual, made.labels, made.on_graph = value, residual, _ALL, leaf
+    made.value, made.labels, made.on_graph = value, _ALL, leaf
+    if residual is None:
+        made.row = row
+    else:
+        made.residual = residual
     made.reverse, made.discrete, made.origin = True, False, None
     return made, leaf
 

@@ -76,6 +76,26 @@ F.hardswish(F.relu(x) - 4) | F.triplet_margin_loss(x, c, -c, swap=True) | F.cosi
 F.gelu(F.relu(x)) | F.cosine_embedding_loss(x + 1, c, -torch.ones(4), margin=-0.9, reduction="sum")
 torch.cat([x, c, F.relu(x)], -1) | torch.stack([F.relu(x), c], -1) | torch.cat([x[:1], x])
 torch.einsum("bi,bi->b", x, F.relu(x)) | torch.einsum("bi,bj->ij", x, x)
+F.conv1d(x[None], w[:3, :4, None], bias=b[:3], padding=1) | F.conv1d(x[None], w[:3, :4, None], b[:3], dilation=2)
+F.conv1d(x, w[:3, :4, None]) | F.conv1d(x[None], w[:3, :4, None], groups=3)
+F.conv1d(x[None], weight=w[:4, :4, None])
+F.conv_transpose1d(x[None], w[:4, :3, None], groups=1, stride=2)
+F.conv1d(x[:, None], w[:2, None, :3], padding="same")
+F.conv1d(x[None], w[:3, :4, None].requires_grad_()) | F.conv1d(x[:, None], x[:2, None, :3])
+F.batch_norm(x, b, b * b + 1) | F.batch_norm(x, b, b * b + 1, b, b, False, 0.1, 1e-2)
+F.batch_norm(x, None, None, training=True)
+F.batch_norm(F.relu(x), b, b * b + 1, weight=b, bias=b, eps=0.3) | F.batch_norm(x[None], b[:4], b[:4] ** 2 + 1)
+F.kl_div(F.log_softmax(x, -1), torch.softmax(c, -1), reduction="sum") | F.kl_div(x, c, log_target=True)
+F.kl_div(x, c.exp()) | F.nll_loss(F.log_softmax(x, -1), c.argmax(1), reduction="sum")
+F.kl_div(x, c.exp(), reduction="none")
+F.nll_loss(F.log_softmax(x, -1), c.argmax(1), weight=b.exp()) | F.nll_loss(x, c.argmax(1), ignore_index=2)
+F.avg_pool1d(x[None], 2, ceil_mode=True) | F.avg_pool2d(x[None, None], (2, 3)) | F.adaptive_avg_pool2d(x[None, None], 1)
+torch.stack([F.relu(x)] * 12, 1) | torch.cat([x, F.relu(x)] * 9) | torch.cat([F.relu(x), *[c] * 9], 1)
+F.cosine_similarity(x[None] + 3, x[:, None] * 2 + 1, dim=-1) | F.cosine_similarity(x[:1] + 3, c)
+(x[None] * 2).flatten(1)
+F.cosine_similarity(x + 3, x[:, :1] + 2) | (x[None] * x[:, None]).flatten(0, 1)
+(x + 0)[:, None].squeeze(1).reshape(2, -1)
+torch.tanh(x[None] * 2).reshape(2, 2, 6).flatten(1) | torch.stack([x, x * 2], -1).flatten(1) * 2
 """
 CALLS = [text.strip() for line in CALLS.strip().splitlines() for text in line.split(" | ")]
 BASES: list[Any] = [None, 0.5, "rows", "all"]
