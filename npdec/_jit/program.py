@@ -275,12 +275,14 @@ def recorded(
     leaves: Sequence[Any],
     build: Callable[[Environment, list[Any]], tuple[Any, dict[str, Any]]],
     backend: Callable[[torch.fx.GraphModule, list[torch.Tensor]], Callable[..., Any]],
+    check_sizes: Callable[[tuple[int, ...]], None] | None = None,
 ) -> Program:
     """The program of a function for arguments of which these are the leaves. `build` puts leaves together again.
 
-    Raises Refused where there is none, and whatever the function raises. Nothing outside has changed then.
+    Raises Refused where there is none, and whatever the function raises. Nothing outside has changed then. Shapes may
+    depend on numbers where `check_sizes` looks at the sizes before the graph is compiled.
     """
-    recorder, draws = Recorder(), Draws()
+    recorder, draws = Recorder(check_sizes is not None), Draws()
     sources: list[_Source] = []
 
     def stand_in(leaf: Any, place: int | None, get: Get | None) -> Any:
@@ -327,6 +329,8 @@ def recorded(
                 raise Refused("it sets the shape, the dtype or the decomposition of an array that is given")
         if recorder.conditions and draws.calls:
             raise Refused("it asks for numbers, and draws others from a generator")
+        if check_sizes is not None:
+            check_sizes(tuple(recorder.sizes.found))
         graph = recorder.finished(results.tensors, [steps is None for steps in results.strides])
     program = Program(recorder, environment, sources, draws)
     owners = program.owners(leaves)

@@ -31,6 +31,7 @@ from npdec._jit.operations import (
     written,
 )
 from npdec._jit.rolls import Rolls
+from npdec._jit.sizes import Sizes
 from npdec._torch.tracing import Refused
 
 __all__ = ["Recorder"]
@@ -46,7 +47,7 @@ _MOST_BYTES = 1 << 32  # of the numbers that are computed to answer what Python 
 class Recorder(TorchDispatchMode):
     """The graph of what is done within it to tensors that `given` has made."""
 
-    def __init__(self) -> None:
+    def __init__(self, asks_sizes: bool = False) -> None:
         super().__init__()
         from torch._subclasses.fake_tensor import FakeTensorMode
 
@@ -63,15 +64,15 @@ class Recorder(TorchDispatchMode):
         self._last: Any = None  # the last placeholder
         self._operations: list[torch.fx.Node] = []
         self._numbers: dict[torch.fx.Node, Any] = {}  # what the operations gave, as far as somebody has asked
-        self._answered = self._bytes = self._computing = 0
+        self._answered = self._bytes = self._computing = self._writes = 0
         self._given: list[tuple[torch.fx.Node, torch.Tensor]] = []
         self._memories = Memories()
         self._bounds = Bounds(self._memories.epoch)
         self.masks = Masks(self)
         self._rolls = Rolls()
+        self.sizes = Sizes(self, asks_sizes)
         self.looked_at: list[torch.Tensor] = []  # what stays in the graph, though nothing comes of it
         self.after: dict[torch.fx.Node, int] = {}  # how many writes an operation was recorded
-        self._writes = 0
         self.most = loops.MOST_OPERATIONS  # more where the last of them are those of a loop
         self._forwarded: list[tuple[torch.fx.Node, Any, Any, dict[int, torch.Tensor]]] = []
 
@@ -151,9 +152,9 @@ class Recorder(TorchDispatchMode):
         tensors = [leaf for leaf in tree_iter((args, kwargs)) if isinstance(leaf, torch.Tensor)]
         constants = self._constants_of(func, tensors)
         if torch.Tag.dynamic_output_shape in func.tags and not is_by_integers(func, args):
-            if constants is None:
-                raise Refused(f"the shape of the result of {func.overloadpacket.__name__} depends on numbers")
-            return tree_map(self._known, self._computed(func, args, kwargs, tensors, constants))
+            if constants is not None:
+                return tree_map(self._known, self._computed(func, args, kwargs, tensors, constants))
+            return self.sizes.made(func, args, kwargs)
         return self._record(func, args, kwargs, tensors, constants)
 
     def _check(self, func: Any) -> None:

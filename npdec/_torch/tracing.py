@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import importlib
+import sys
 import threading
 import types
 from collections.abc import Callable, Iterator
@@ -24,6 +26,7 @@ __all__ = [
     "count_registration",
     "direct",
     "holding",
+    "imported",
     "name_of",
     "note_context",
     "Refused",
@@ -54,6 +57,18 @@ def refuse_recording(reason: str) -> None:
     """Raise Refused where np.jit records what has no place in a graph."""
     if recording.get() is not None:
         raise Refused(reason)
+
+
+def imported(name: str) -> types.ModuleType:
+    """Import a module of npdec's, if it is not. The arrays that it makes then stay, and are of no recording."""
+    if recording.get() is None or name in sys.modules:
+        return importlib.import_module(name)
+    token = recording.set(None)
+    try:
+        with torch.utils._python_dispatch._disable_current_modes():
+            return importlib.import_module(name)
+    finally:
+        recording.reset(token)
 
 
 Function = TypeVar("Function", bound=Callable[..., Any])
