@@ -25,7 +25,7 @@ from npdec._decomposed.tensor import DecomposedTensor
 from npdec._impl import _storage, _util, creation_impl, dtypes_impl, indexing_impl, shape_impl
 from npdec._impl._by_numpy import selected
 from npdec._native import calls
-from npdec._torch.tracing import tracing
+from npdec._torch.tracing import number_of, recording, tracing
 from npdec.exceptions import AbsentDTypeError
 
 __all__ = ["ArrayMethods"]
@@ -256,18 +256,19 @@ class ArrayMethods(DecompositionMixin, BufferMethods, ProtocolMixin):
             size = tensor.numel()
             if not -size <= index < size:
                 raise IndexError(f"index {index} is out of bounds for axis 0 with size {size}")
-            return (tensor if tensor.dim() == 1 else tensor.reshape(-1))[index].item()
+            return number_of((tensor if tensor.dim() == 1 else tensor.reshape(-1))[index])
         if args:
             if len(args) != tensor.dim():
                 raise ValueError("incorrect number of indices for array")
-            return tensor[tuple(map(operator.index, args))].item()
+            return number_of(tensor[tuple(map(operator.index, args))])
         if tensor.numel() != 1:
             raise ValueError("can only convert an array of size 1 to a Python scalar")
-        return tensor.item()
+        return number_of(tensor)
 
     def tolist(self, /) -> Any:
         """The elements as nested lists of Python numbers (without contributions)."""
-        return self._t.tolist()
+        recorder = recording.get()
+        return self._t.tolist() if recorder is None else recorder.numbers.tolist(self._t)
 
     def __array_wrap__(self, /, array: Any, context: Any = None, return_scalar: bool | None = None) -> Any:
         if isinstance(self, SubclassBase) or isinstance(array, SubclassBase):

@@ -19,6 +19,7 @@ from npdec._jit.chosen import Chosen, refusal
 from npdec._jit.classes import as_results
 from npdec._jit.draws import Draws
 from npdec._jit.environment import Environment, Get, is_atom
+from npdec._jit.later import Later
 from npdec._jit.operations import copied, copied_as, is_array, merged, parted
 from npdec._jit.operations import memory as memory_of
 from npdec._jit.recorder import Recorder
@@ -87,7 +88,7 @@ def _layout(tensor: torch.Tensor) -> tuple[Any, ...]:
 class _Result(NamedTuple):
     """How a leaf of the results is made: `kind` says from what."""
 
-    kind: str  # "constant", "argument", "view" of an argument, "made" by the graph, "part" of what it made
+    kind: str  # "constant", "argument", "view" of an argument, "made" by the graph, "part" of what it made, "number"
     value: Any  # the constant, or the place of the argument or of the result of the graph
     array: Any = None  # for tensors: whether an array (True), a scalar (False) or a tensor (None) is wanted
     layout: tuple[Any, ...] = ()  # shape, strides and offset of a view
@@ -100,6 +101,8 @@ class _Result(NamedTuple):
             return self.value
         elif self.kind == "argument":
             return owners[self.value]
+        elif self.kind == "number":  # of a list
+            return made[self.value][self.layout[0]]
         elif self.kind == "part":
             shape, strides, offset = self.layout
             base = made[self.value]
@@ -133,6 +136,7 @@ class _Results:
         leaves, spec = _pytree.tree_flatten(tree)
         if any(isinstance(leaf, Chosen) for leaf in leaves):
             raise refusal()
+        _check_keys(tree)
         arrays = [leaf for leaf in leaves if isinstance(leaf, (ArrayBase, torch.Tensor))]
         memories = [_memories(leaf, tensor_of(leaf)) for leaf in arrays if self._is_plain(leaf)]
         self._check_apart(memories)
@@ -155,6 +159,8 @@ class _Results:
     def _leaf(self, leaf: Any, shared: set[int]) -> _Result:
         if id(leaf) in self._owners:
             return _Result("argument", self._owners[id(leaf)])
+        if type(leaf) is Later:
+            return _Result("number", self._place(leaf._numbers, None), layout=(leaf._place,))
         if not isinstance(leaf, (ArrayBase, torch.Tensor)):
             if is_atom(leaf) or isinstance(leaf, (int, float, complex, str, bytes)):
                 return _Result("constant", leaf)
@@ -189,6 +195,15 @@ class _Results:
         return place
 
 
+def _check_keys(tree: Any) -> None:
+    """Refuse results under keys that are stand-ins."""
+    if isinstance(tree, dict) and any(isinstance(leaf, ArrayBase) for leaf in _pytree.tree_leaves([*tree])):
+        raise Refused("it returns a dict with a key that depends on the arguments")
+    if isinstance(tree, (dict, list, tuple)):
+        for item in tree.values() if isinstance(tree, dict) else tree:
+            _check_keys(item)
+
+
 def _is_dense(tensor: torch.Tensor) -> bool:
     order = sorted(range(tensor.dim()), key=tensor.stride, reverse=True)
     return tensor.permute(order).is_contiguous()
@@ -213,6 +228,7 @@ class Program:
         self.is_tuple = False  # of results, nothing deeper
         self.strides: list[tuple[int, ...] | None] = []
         self.memories: list[int] = []  # of what stands for the results
+        self.lists: set[int] = set()  # results that hold Python's numbers
         self.merged: list[int] | None = None  # results that the compiler has put into one memory
         self.compiled: Callable[..., Any] = lambda: ()
 
@@ -264,6 +280,8 @@ class Program:
                 tensor if strides is None or tensor.stride() == strides else copied_as(tensor, strides)
                 for tensor, strides in zip(made, self.strides)
             ]
+        if self.lists:
+            made = [one.tolist() if place in self.lists else one for place, one in enumerate(made)]
         results = [result.build(owners, tensors, made) for result in self.results]
         if self.spec is None:
             return results[0]
@@ -314,6 +332,7 @@ def recorded(
                     stand_ins.append(leaf)
             args, kwargs = build(environment, stand_ins)
             ours = environment.read(lambda: function, function, "the function")
+            recorder.numbers.kinds_are_asked = environment.asks_kinds
         versions = [source.tensor._version for source in sources]
         token = recording.set(recorder)
         stack.callback(recording.reset, token)
@@ -337,6 +356,7 @@ def recorded(
     if not all(isinstance(owners[i], (ArrayBase, torch.Tensor)) or _is_its_memory(owners[i]) for i in written):
         raise Refused("it writes into an array of NumPy's that torch has to copy")
     program.written, program.results, program.strides = written, found, results.strides
+    program.lists = {result.value for result in found if result.kind == "number"}
     program.memories = [*map(memory_of, results.tensors)]
     program.spec = None if spec.is_leaf() else spec
     program.is_tuple = type(returned) is tuple and all(child.is_leaf() for child in spec.children())

@@ -19,6 +19,7 @@ from npdec._jit import loops
 from npdec._jit.bounds import Bounds
 from npdec._jit.chosen import Masks
 from npdec._jit.forwarding import Memories, Parts, Read
+from npdec._jit.later import Numbers
 from npdec._jit.operations import (
     copied,
     described,
@@ -29,7 +30,7 @@ from npdec._jit.operations import (
     memory,
     only_reads,
     written,
-)
+)  # fmt: skip
 from npdec._jit.rolls import Rolls
 from npdec._jit.sizes import Sizes
 from npdec._torch.tracing import Refused
@@ -71,6 +72,7 @@ class Recorder(TorchDispatchMode):
         self.masks = Masks(self)
         self._rolls = Rolls()
         self.sizes = Sizes(self, asks_sizes)
+        self.numbers = Numbers(self)
         self.looked_at: list[torch.Tensor] = []  # what stays in the graph, though nothing comes of it
         self.after: dict[torch.fx.Node, int] = {}  # how many writes an operation was recorded
         self.most = loops.MOST_OPERATIONS  # more where the last of them are those of a loop
@@ -193,7 +195,7 @@ class Recorder(TorchDispatchMode):
         if constants is not None:
             real = self._computed(func, args, kwargs, tensors, constants)
         elif func._schema.is_mutable:
-            self._no_constants(func, args, kwargs)
+            self._changed.update(map(memory, written(func, args, kwargs)))
         if func._schema.is_mutable:
             self._writes += 1
             self._note_writes(func, *used)
@@ -339,9 +341,6 @@ class Recorder(TorchDispatchMode):
         real_args, real_kwargs = tree_map(of, (args, kwargs))
         with _disable_current_modes():
             return func(*real_args, **real_kwargs)
-
-    def _no_constants(self, func: Any, args: Any, kwargs: Any) -> None:
-        self._changed.update(map(memory, written(func, args, kwargs)))
 
     # -- what Python asks for ------------------------------------------------------------------------------------------
 

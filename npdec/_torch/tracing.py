@@ -29,6 +29,7 @@ __all__ = [
     "imported",
     "name_of",
     "note_context",
+    "number_of",
     "Refused",
     "recording",
     "refuse_recording",
@@ -57,6 +58,12 @@ def refuse_recording(reason: str) -> None:
     """Raise Refused where np.jit records what has no place in a graph."""
     if recording.get() is not None:
         raise Refused(reason)
+
+
+def number_of(tensor: torch.Tensor) -> Any:
+    """The element of a tensor that has one; of what np.jit records, what stands for it."""
+    recorder = recording.get()
+    return tensor.item() if recorder is None else recorder.numbers.item(tensor)
 
 
 def imported(name: str) -> types.ModuleType:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import doctest
 import functools
-import math
 import types
 import warnings
 from pathlib import Path
@@ -587,9 +586,9 @@ def test_too_many_ways():
 
 
 def test_numbers_that_leave_the_graph():
-    assert uncompiled(lambda x: math.sqrt(x.sum()), np.full(2, 2.0), match=r"math.*test_jit.py: .*sqrt") == 2.0
+    assert uncompiled(lambda x: round(float(x.sum()), 1), np.ones(2), match=r"float.*test_jit.py: .*round") == 2.0
     with pytest.raises(RuntimeError, match=r"np\.jit"):
-        compiled(lambda x: float(x.sum()))(np.ones(2))
+        compiled(lambda x: f"{x.sum():.1f}")(np.ones(2))
     x = np.array([1.5, 2.0])
     for bytes_of in (lambda x: x.tobytes(), bytes, lambda x: x[0].tobytes(), lambda x: x.astype(np.uint8).tobytes()):
         assert uncompiled(bytes_of, x, match="bytes") == bytes_of(x)
@@ -624,7 +623,7 @@ def test_errors_of_the_function():
 def test_an_error_that_the_function_catches():
     def f(x):
         try:
-            return x * float(x.sum())
+            return x * round(float(x.sum()))
         except Exception:
             return x
 
