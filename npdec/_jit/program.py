@@ -17,7 +17,7 @@ from npdec._decomposed.tensor import DecomposedTensor
 from npdec._jit import loops
 from npdec._jit.chosen import Chosen, refusal
 from npdec._jit.classes import as_results
-from npdec._jit.draws import Draws
+from npdec._jit.draws import Draws, rewind
 from npdec._jit.environment import Environment, Get, is_atom
 from npdec._jit.later import Later
 from npdec._jit.operations import copied, copied_as, is_array, merged, parted
@@ -257,6 +257,7 @@ class Program:
             if len(set(memories)) < len(memories):
                 raise Shared
         kept = [copied(tensors[i]) for i in self.written] if self.conditional else []
+        states = self.draws.states(leaves) if self.conditional and self.draws_some else ()
         try:
             drawn = self.draws.drawn(leaves) if self.draws_some else ()
             made = self.compiled(*tensors, *drawn)
@@ -271,6 +272,7 @@ class Program:
                 raise
             for i, before in zip(self.written, kept):
                 tensors[i].detach().copy_(before)
+            rewind(states)
             raise Mismatch from None  # uncompiled it may say what is wrong
         for i in self.written:
             if isinstance(owners[i], wrap.ARRAY):
@@ -346,7 +348,7 @@ def recorded(
         for source in sources:
             if isinstance(source.stand_in, ArrayBase) and source.stand_in._t is not source.tensor:
                 raise Refused("it sets the shape, the dtype or the decomposition of an array that is given")
-        if recorder.conditions and draws.calls:
+        if draws.calls and len(recorder.conditions) > draws.asked:
             raise Refused("it asks for numbers, and draws others from a generator")
         if check_sizes is not None:
             check_sizes(tuple(recorder.sizes.found))

@@ -68,7 +68,7 @@ class Recorder(TorchDispatchMode):
         self._answered = self._bytes = self._computing = self._writes = 0
         self._given: list[tuple[torch.fx.Node, torch.Tensor]] = []
         self._memories = Memories()
-        self._bounds = Bounds(self._memories.epoch)
+        self.bounds = Bounds(self._memories.epoch)
         self.masks = Masks(self)
         self._rolls = Rolls()
         self.sizes = Sizes(self, asks_sizes)
@@ -132,7 +132,7 @@ class Recorder(TorchDispatchMode):
         ):  # fmt: skip
             held.clear()
         self._memories = Memories()
-        self._bounds = Bounds(self._memories.epoch)
+        self.bounds = Bounds(self._memories.epoch)
 
     # -- recording -----------------------------------------------------------------------------------------------------
 
@@ -188,7 +188,7 @@ class Recorder(TorchDispatchMode):
             self._rolls.made(node, args, {self._nodes[id(one)]: self._numbers_of(one) for one in (args[0], used[0][0])})
         self._operations.append(node)
         results = list(made) if isinstance(made, (tuple, list)) else [made]
-        spans = self._bounds.made(func, used[0], used[1], results)
+        spans = self.bounds.made(func, used[0], used[1], results)
         self.after[node] = self._writes
         self._computing += not is_view(func)
         real = None
@@ -213,7 +213,7 @@ class Recorder(TorchDispatchMode):
                     self._keep(part, item, None if real is None else real[i])
         for result, span in zip(results, spans):
             if span is not None:
-                self._bounds.note(result, span)
+                self.bounds.note(result, span)
         return made
 
     def _result(self, tensor: torch.Tensor) -> torch.fx.Node:
@@ -313,7 +313,7 @@ class Recorder(TorchDispatchMode):
         self._operations += [read, node]
         self._stands_for(made, node)
         self._constants[id(made)] = constant
-        self._bounds.note_numbers(made, constant)
+        self.bounds.note_numbers(made, constant)
         self._held.append(leaf)
         self._stand_ins[id(leaf)] = made
         return made
@@ -351,7 +351,7 @@ class Recorder(TorchDispatchMode):
                 return constant.item()
         if tensor.dtype.is_floating_point or tensor.dtype.is_complex:
             raise Refused("Python asks for a number (float(), .item(), math) that depends on the arguments")
-        low, top = self._bounds.of(tensor) or (0, 1)
+        low, top = self.bounds.of(tensor) or (0, 1)
         if low == top:
             return bool(low) if tensor.dtype is torch.bool else low
         node = self._nodes[id(tensor)]
