@@ -18,8 +18,6 @@ _LARGE = 4096  # elements of a matrix, from which on a library's product of it i
 _SMALL = 256  # products of numbers: a call of the library takes longer than these
 _THIN = 8  # columns of a product: MKL takes as long for them as for 16
 _SHIFTED = (torch.int8, torch.int16, torch.int32, torch.int64)
-# Unsigned integers beside booleans, which torch promotes to nothing, as integers of the same bits.
-_SIGNED = {torch.uint16: torch.int16, torch.uint32: torch.int32, torch.uint64: torch.int64}
 _TURNED = (_aten.t.default, _aten.transpose.int, _aten.permute.default)
 
 
@@ -29,7 +27,6 @@ def reworded(module: torch.fx.GraphModule, derived: bool = False) -> torch.fx.Gr
     graph = module.graph
     if not derived:  # of equal numbers a sort has other derivatives
         sort_few(graph)
-    _choose_signed(graph)
     _shift_by_powers_of_two(module)
     _sum_small_products(graph)
     _sum_thin_products(graph)
@@ -47,23 +44,6 @@ def reworded(module: torch.fx.GraphModule, derived: bool = False) -> torch.fx.Gr
         graph.erase_node(node)
     module.recompile()
     return module
-
-
-def _choose_signed(graph: torch.fx.Graph) -> None:
-    """Choose between unsigned integers as between signed ones."""
-    view = _aten.view.dtype
-    for node in graph.find_nodes(op="call_function", target=_aten.where.self):
-        dtype = node.meta.get("dtype")
-        condition, *given = node.args
-        if dtype not in _SIGNED or any(one.meta["dtype"] is not dtype for one in given):
-            continue
-        with graph.inserting_before(node):
-            signed = [graph.call_function(view, (one, _SIGNED[dtype])) for one in given]
-            made = graph.call_function(_aten.where.self, (condition, *signed))
-            made = graph.call_function(view, (made, dtype))
-        made.meta.update(node.meta)
-        node.replace_all_uses_with(made)
-        graph.erase_node(node)
 
 
 def _shift_by_powers_of_two(module: torch.fx.GraphModule) -> None:

@@ -232,21 +232,3 @@ def test_a_divisor_that_is_written_is_none():
 
     x = numpy.array([1, 7, -7])
     assert reworded_graph(function, x)[0].tolist() == (x // 3).tolist()
-
-
-@pytest.mark.parametrize("dtype", ["uint16", "uint32", "uint64"])
-def test_choices_between_unsigned_integers_are_numpys(dtype):
-    def choices(np, x):
-        return np.where(x & 1, (x >> 1) ^ x.dtype.type(0xB883), x >> 1), np.where(x > 7, x, 0)
-
-    def backend(graph, tensors):
-        reworded(graph)
-        for node in graph.graph.find_nodes(op="call_function", target=aten.where.self):  # which torch cannot promote
-            assert all(one.target is aten.view.dtype for one in node.args[1:])
-        return graph.forward
-
-    x = RNG.integers(0, numpy.iinfo(dtype).max, 20, dtype)
-    found = np.jit(lambda x: choices(np, x), backend=backend, fullgraph=True)(np.array(x))
-    for one, want in zip(found, choices(numpy, x)):
-        assert one.dtype == want.dtype
-        assert one.tolist() == want.tolist()
