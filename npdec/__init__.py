@@ -62,6 +62,7 @@ with _Pause():
     from npdec._law.named_rules import register_rule, rule
     from npdec._normalizer import namespace as _namespace
     from npdec._normalizer.ufunc import ufunc
+    from npdec._torch.tracing import imported as _imported
     from npdec.exceptions import DecompositionWarning
 
 __version__ = version.version  # of NumPy's API, with npdec's own as the local part
@@ -100,9 +101,9 @@ def __getattr__(name: str) -> _Any:
     if name in _namespace.functions:
         return _namespace.functions.resolve(name, globals())
     if name in _LAZY:
-        return _importlib.import_module(f"npdec.{name}")
+        return _imported(f"npdec.{name}")
     if name in _MEMBERS:
-        return globals().setdefault(name, getattr(_importlib.import_module(f"npdec.{_MEMBERS[name]}"), name))
+        return globals().setdefault(name, getattr(_imported(f"npdec.{_MEMBERS[name]}"), name))
     if name in _guests.NAMES:
         found = _importlib.import_module("npdec._guests.names").guest_name(name)
         if found is not None:

@@ -128,6 +128,9 @@ def _stack(level: Sequence[Any], shape: tuple[int, ...], dtype: torch.dtype | No
     if dtype in SIGNED:
         for item in level:
             check_scalar(item, dtype)
+    recorder = recording.get()
+    if recorder is not None:
+        level = [recorder.numbers.as_value(item) for item in level]
     items = [as_elements(item, dtype) for item in level]
     if len({item.shape for item in items}) > 1:
         common = itertools.takewhile(lambda sizes: len(set(sizes)) == 1, zip(*(item.shape for item in items)))

@@ -177,8 +177,10 @@ def setitem(array: NDArrayBase, key: Any, value: Any) -> None:
         return
     items = normalize_key(key)
     recorder = recording.get()
-    if recorder is not None and recorder.masks.put(array, items, value):
-        return
+    if recorder is not None:
+        value = recorder.numbers.as_value(value)
+        if recorder.masks.put(array, items, value):
+            return
     has_truth = array._d is torch.bool and bool(getattr(value, "ndim", 0))  # one element of an array has one
     several = has_truth or type(value) in (list, tuple)
     if several and len(items) == array._t.dim() and all(type(item) is int for item in items):

@@ -25,7 +25,7 @@ from npdec._decomposed.tensor import DecomposedTensor
 from npdec._impl import _storage, _util, creation_impl, dtypes_impl, indexing_impl, shape_impl
 from npdec._impl._by_numpy import selected
 from npdec._native import calls
-from npdec._torch.tracing import tracing
+from npdec._torch.tracing import number_of, recording, tracing
 from npdec.exceptions import AbsentDTypeError
 
 __all__ = ["ArrayMethods"]
@@ -232,10 +232,13 @@ class ArrayMethods(DecompositionMixin, BufferMethods, ProtocolMixin):
     def copy(self, /, order: str = "C") -> Any:
         """A copy, in row-major order unless `order` says otherwise."""
         try:
-            if order == "C" and calls is not None and not tracing():
-                made = calls.few_copy_by_rows(self)
-                if made is not None:
-                    return made
+            if (
+                order == "C"
+                and calls is not None
+                and not tracing()
+                and (few := calls.few_copy_by_rows(self)) is not None
+            ):
+                return few
             tensor = self._t
             if order == "C" and type(self) is wrap.ARRAY and type(tensor) is torch.Tensor and tensor.is_contiguous():
                 return wrap.wrap_array(tensor.clone())
@@ -257,17 +260,19 @@ class ArrayMethods(DecompositionMixin, BufferMethods, ProtocolMixin):
             size = tensor.numel()
             if not -size <= index < size:
                 raise IndexError(f"index {index} is out of bounds for axis 0 with size {size}")
-            return (tensor if tensor.dim() == 1 else tensor.reshape(-1))[index].item()
+            return number_of((tensor if tensor.dim() == 1 else tensor.reshape(-1))[index])
         if args:
             if len(args) != tensor.dim():
                 raise ValueError("incorrect number of indices for array")
-            return tensor[tuple(map(operator.index, args))].item()
+            return number_of(tensor[tuple(map(operator.index, args))])
         if tensor.numel() != 1:
             raise ValueError("can only convert an array of size 1 to a Python scalar")
-        return tensor.item()
+        return number_of(tensor)
 
     def tolist(self, /) -> Any:
         """The elements as nested lists of Python numbers (without contributions)."""
+        if (recorder := recording.get()) is not None:
+            return recorder.numbers.tolist(self._t)
         listed = None if calls is None or tracing() else calls.few_tolist(self)
         return self._t.tolist() if listed is None else listed
 

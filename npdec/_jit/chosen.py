@@ -17,6 +17,7 @@ from npdec._array.ndarray import Composition
 from npdec._array.output import write
 from npdec._core.base import ArrayBase
 from npdec._impl.getitem_impl import is_mask
+from npdec._jit.sizes import Unsized
 from npdec._torch.functorch import is_transformed
 from npdec._torch.tracing import Refused
 
@@ -32,8 +33,8 @@ _FUNCTIONS = frozenset({"where", "clip"})  # that look at one element at a time
 
 
 def refusal() -> Refused:
-    """The reason why there is no graph."""
-    return Refused("the shape of what a mask chooses depends on numbers: use np.where, or write through the same mask")
+    """The reason why there is no graph for all numbers."""
+    return Unsized("the shape of what a mask chooses depends on numbers: use np.where, or write through the same mask")
 
 
 class Chosen(Composition):
@@ -189,9 +190,9 @@ class Masks:
 
     def _place(self, array: Any, items: tuple[Any, ...]) -> _Place | None:
         place = _place(array, items)
-        if place is None or self._recorder.is_constant(place.mask) or is_transformed() or array._t.requires_grad:
+        if place is None or is_transformed() or array._t.requires_grad or self._recorder.sizes.asked:
             return None
-        return place
+        return None if self._recorder.is_constant(place.mask) else place
 
     def _sameness(self, mask: torch.Tensor) -> Any:
         """A function that says whether another mask has the numbers that this one has now."""

@@ -10,6 +10,7 @@ import builtins
 import dis
 import enum
 import functools
+import math
 import operator
 import os
 import sys
@@ -24,6 +25,8 @@ from npdec._core.base import UfuncBase
 from npdec._core.unbound import is_unbound
 from npdec._dtypes.dtype import dtype as dtype_class
 from npdec._jit.classes import copied, is_record, rebuilt
+from npdec._jit.later import CALLED, as_float, with_calls
+from npdec._jit.numbers import FUNCTIONS, module
 from npdec._jit.operations import is_array
 from npdec._torch.tracing import Refused
 
@@ -118,6 +121,7 @@ class Environment:
         self._kept: list[Any] = []  # what ids stand for
         self._copies: list[tuple[Any, Any, str]] = []
         self.originals: dict[type, type] = {}  # of classes of this world
+        self.asks_kinds = False  # a function names `type`
         self.given: list[Any] = []  # instances of them that stand for others
 
     def holds(self) -> bool:
@@ -173,6 +177,10 @@ class Environment:
         self.exactly(get, value)
         if isinstance(value, types.FunctionType):
             return self.function(get, value, where)
+        if type(value) is types.BuiltinFunctionType and value in FUNCTIONS:
+            return FUNCTIONS[value]
+        if value is math:
+            return self._once(value, module)
         if isinstance(value, types.ModuleType):
             return self._module(get, value, where, names)
         if isinstance(value, functools.partial) and type(value) is functools.partial:
@@ -308,7 +316,7 @@ class Environment:
             else {"__builtins__": builtins, "__name__": function.__globals__.get("__name__")}
         )
         cells = tuple(types.CellType() for _ in code.co_freevars)
-        made = types.FunctionType(code, scope, function.__name__, None, cells)
+        made = types.FunctionType(code if library else with_calls(code), scope, function.__name__, None, cells)
         self._made[id(function)] = made
         self._kept.append(function)
         for i, (name, cell) in enumerate(zip(code.co_freevars, function.__closure__ or ())):
@@ -340,6 +348,8 @@ class Environment:
                 raise Refused(f"it calls {name}()")
             elif not hasattr(builtins, name):
                 self.guards.append((functools.partial(found.get, name, _MISSING), _MISSING, True))
+        scope[CALLED] = scope.get("float", as_float)
+        self.asks_kinds = self.asks_kinds or "type" in loaded
         self.watched(scope, "a global variable")
 
 

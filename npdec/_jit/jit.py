@@ -24,6 +24,7 @@ from npdec._jit.environment import Environment, is_atom, is_fixed_slice, is_of_p
 from npdec._jit.operations import is_array
 from npdec._jit.program import Mismatch, Program, Shared, recorded, tensor_of
 from npdec._jit.rewording import reworded
+from npdec._jit.sizes import Awaited, Unsized
 from npdec._random.generator import Generator
 from npdec._torch.functorch import is_transformed
 from npdec._torch.patch_inductor import joined
@@ -197,6 +198,7 @@ class Jitted:
         self.function, self.backend, self.fullgraph = function, backend, fullgraph
         self.static, self.names = static, names
         self.programs: dict[Any, Any] = {}
+        self._sizes: dict[Any, tuple[int, ...]] = {}  # that depended on numbers, by kinds of arguments
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if recording.get() is not None or _is_transformed():
@@ -240,7 +242,10 @@ class Jitted:
                     raise Refused(f"{_MOST_PROGRAMS} graphs were made for arguments of one kind, and none is for these")
                 if len(self.programs) > _MOST_KEYS:
                     raise Refused(f"graphs were made for {_MOST_KEYS} kinds of arguments, numbers of Python's included")
-                program = self._program(given, args, kwargs)
+                program = self._program(key, given, args, kwargs)
+            except Awaited as awaited:
+                self._sizes[key] = awaited.sizes
+                return self.function(*args, **kwargs)
             except Refused as refusal:
                 return self._eagerly(key, refusal, args, kwargs)
             except Exception as error:  # whatever stops the function on stand-ins: eagerly it may run, or says why not
@@ -255,11 +260,22 @@ class Jitted:
         programs.insert(0, program)
         return made
 
-    def _program(self, given: _Arguments, args: Any, kwargs: Any) -> Program:
+    def _program(self, key: Any, given: _Arguments, args: Any, kwargs: Any) -> Program:
         def build(environment: Environment, leaves: list[Any]) -> Any:
             return _rebuilt(environment, args, kwargs, given, leaves)
 
-        return recorded(self.function, given.leaves, build, self.backend)
+        try:
+            return recorded(self.function, given.leaves, build, self.backend)
+        except Unsized as refusal:
+            unsized = refusal
+
+        def check(sizes: tuple[int, ...]) -> None:
+            if not self.fullgraph and key not in self._sizes:
+                raise Awaited(sizes)
+            if self._sizes.setdefault(key, sizes) != sizes:
+                raise unsized
+
+        return recorded(self.function, given.leaves, build, self.backend, check)
 
     def _eagerly(self, key: Any, why: BaseException, args: Any, kwargs: Any) -> Any:
         """Run the function as it is, and say so once, unless it raises itself."""

@@ -17,8 +17,9 @@ from npdec._decomposed.tensor import DecomposedTensor
 from npdec._jit import loops
 from npdec._jit.chosen import Chosen, refusal
 from npdec._jit.classes import as_results
-from npdec._jit.draws import Draws
+from npdec._jit.draws import Draws, rewind
 from npdec._jit.environment import Environment, Get, is_atom
+from npdec._jit.later import Later
 from npdec._jit.operations import copied, copied_as, is_array, merged, parted
 from npdec._jit.operations import memory as memory_of
 from npdec._jit.recorder import Recorder
@@ -87,7 +88,7 @@ def _layout(tensor: torch.Tensor) -> tuple[Any, ...]:
 class _Result(NamedTuple):
     """How a leaf of the results is made: `kind` says from what."""
 
-    kind: str  # "constant", "argument", "view" of an argument, "made" by the graph, "part" of what it made
+    kind: str  # "constant", "argument", "view" of an argument, "made" by the graph, "part" of what it made, "number"
     value: Any  # the constant, or the place of the argument or of the result of the graph
     array: Any = None  # for tensors: whether an array (True), a scalar (False) or a tensor (None) is wanted
     layout: tuple[Any, ...] = ()  # shape, strides and offset of a view
@@ -100,6 +101,8 @@ class _Result(NamedTuple):
             return self.value
         elif self.kind == "argument":
             return owners[self.value]
+        elif self.kind == "number":  # of a list
+            return made[self.value][self.layout[0]]
         elif self.kind == "part":
             shape, strides, offset = self.layout
             base = made[self.value]
@@ -133,6 +136,7 @@ class _Results:
         leaves, spec = _pytree.tree_flatten(tree)
         if any(isinstance(leaf, Chosen) for leaf in leaves):
             raise refusal()
+        _check_keys(tree)
         arrays = [leaf for leaf in leaves if isinstance(leaf, (ArrayBase, torch.Tensor))]
         memories = [_memories(leaf, tensor_of(leaf)) for leaf in arrays if self._is_plain(leaf)]
         self._check_apart(memories)
@@ -155,6 +159,8 @@ class _Results:
     def _leaf(self, leaf: Any, shared: set[int]) -> _Result:
         if id(leaf) in self._owners:
             return _Result("argument", self._owners[id(leaf)])
+        if type(leaf) is Later:
+            return _Result("number", self._place(leaf._numbers, None), layout=(leaf._place,))
         if not isinstance(leaf, (ArrayBase, torch.Tensor)):
             if is_atom(leaf) or isinstance(leaf, (int, float, complex, str, bytes)):
                 return _Result("constant", leaf)
@@ -189,6 +195,15 @@ class _Results:
         return place
 
 
+def _check_keys(tree: Any) -> None:
+    """Refuse results under keys that are stand-ins."""
+    if isinstance(tree, dict) and any(isinstance(leaf, ArrayBase) for leaf in _pytree.tree_leaves([*tree])):
+        raise Refused("it returns a dict with a key that depends on the arguments")
+    if isinstance(tree, (dict, list, tuple)):
+        for item in tree.values() if isinstance(tree, dict) else tree:
+            _check_keys(item)
+
+
 def _is_dense(tensor: torch.Tensor) -> bool:
     order = sorted(range(tensor.dim()), key=tensor.stride, reverse=True)
     return tensor.permute(order).is_contiguous()
@@ -213,6 +228,7 @@ class Program:
         self.is_tuple = False  # of results, nothing deeper
         self.strides: list[tuple[int, ...] | None] = []
         self.memories: list[int] = []  # of what stands for the results
+        self.lists: set[int] = set()  # results that hold Python's numbers
         self.merged: list[int] | None = None  # results that the compiler has put into one memory
         self.compiled: Callable[..., Any] = lambda: ()
 
@@ -241,6 +257,7 @@ class Program:
             if len(set(memories)) < len(memories):
                 raise Shared
         kept = [copied(tensors[i]) for i in self.written] if self.conditional else []
+        states = self.draws.states(leaves) if self.conditional and self.draws_some else ()
         try:
             drawn = self.draws.drawn(leaves) if self.draws_some else ()
             made = self.compiled(*tensors, *drawn)
@@ -255,6 +272,7 @@ class Program:
                 raise
             for i, before in zip(self.written, kept):
                 tensors[i].detach().copy_(before)
+            rewind(states)
             raise Mismatch from None  # uncompiled it may say what is wrong
         for i in self.written:
             if isinstance(owners[i], wrap.ARRAY):
@@ -264,6 +282,8 @@ class Program:
                 tensor if strides is None or tensor.stride() == strides else copied_as(tensor, strides)
                 for tensor, strides in zip(made, self.strides)
             ]
+        if self.lists:
+            made = [one.tolist() if place in self.lists else one for place, one in enumerate(made)]
         results = [result.build(owners, tensors, made) for result in self.results]
         if self.spec is None:
             return results[0]
@@ -275,12 +295,14 @@ def recorded(
     leaves: Sequence[Any],
     build: Callable[[Environment, list[Any]], tuple[Any, dict[str, Any]]],
     backend: Callable[[torch.fx.GraphModule, list[torch.Tensor]], Callable[..., Any]],
+    check_sizes: Callable[[tuple[int, ...]], None] | None = None,
 ) -> Program:
     """The program of a function for arguments of which these are the leaves. `build` puts leaves together again.
 
-    Raises Refused where there is none, and whatever the function raises. Nothing outside has changed then.
+    Raises Refused where there is none, and whatever the function raises. Nothing outside has changed then. Shapes may
+    depend on numbers where `check_sizes` looks at the sizes before the graph is compiled.
     """
-    recorder, draws = Recorder(), Draws()
+    recorder, draws = Recorder(check_sizes is not None), Draws()
     sources: list[_Source] = []
 
     def stand_in(leaf: Any, place: int | None, get: Get | None) -> Any:
@@ -312,6 +334,7 @@ def recorded(
                     stand_ins.append(leaf)
             args, kwargs = build(environment, stand_ins)
             ours = environment.read(lambda: function, function, "the function")
+            recorder.numbers.kinds_are_asked = environment.asks_kinds
         versions = [source.tensor._version for source in sources]
         token = recording.set(recorder)
         stack.callback(recording.reset, token)
@@ -325,14 +348,17 @@ def recorded(
         for source in sources:
             if isinstance(source.stand_in, ArrayBase) and source.stand_in._t is not source.tensor:
                 raise Refused("it sets the shape, the dtype or the decomposition of an array that is given")
-        if recorder.conditions and draws.calls:
+        if draws.calls and len(recorder.conditions) > draws.asked:
             raise Refused("it asks for numbers, and draws others from a generator")
+        if check_sizes is not None:
+            check_sizes(tuple(recorder.sizes.found))
         graph = recorder.finished(results.tensors, [steps is None for steps in results.strides])
     program = Program(recorder, environment, sources, draws)
     owners = program.owners(leaves)
     if not all(isinstance(owners[i], (ArrayBase, torch.Tensor)) or _is_its_memory(owners[i]) for i in written):
         raise Refused("it writes into an array of NumPy's that torch has to copy")
     program.written, program.results, program.strides = written, found, results.strides
+    program.lists = {result.value for result in found if result.kind == "number"}
     program.memories = [*map(memory_of, results.tensors)]
     program.spec = None if spec.is_leaf() else spec
     program.is_tuple = type(returned) is tuple and all(child.is_leaf() for child in spec.children())

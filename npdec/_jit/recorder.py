@@ -19,6 +19,7 @@ from npdec._jit import loops
 from npdec._jit.bounds import Bounds
 from npdec._jit.chosen import Masks
 from npdec._jit.forwarding import Memories, Parts, Read
+from npdec._jit.later import Numbers
 from npdec._jit.operations import (
     copied,
     described,
@@ -29,8 +30,9 @@ from npdec._jit.operations import (
     memory,
     only_reads,
     written,
-)
+)  # fmt: skip
 from npdec._jit.rolls import Rolls
+from npdec._jit.sizes import Sizes
 from npdec._torch.tracing import Refused
 
 __all__ = ["Recorder"]
@@ -46,7 +48,7 @@ _MOST_BYTES = 1 << 32  # of the numbers that are computed to answer what Python 
 class Recorder(TorchDispatchMode):
     """The graph of what is done within it to tensors that `given` has made."""
 
-    def __init__(self) -> None:
+    def __init__(self, asks_sizes: bool = False) -> None:
         super().__init__()
         from torch._subclasses.fake_tensor import FakeTensorMode
 
@@ -63,15 +65,16 @@ class Recorder(TorchDispatchMode):
         self._last: Any = None  # the last placeholder
         self._operations: list[torch.fx.Node] = []
         self._numbers: dict[torch.fx.Node, Any] = {}  # what the operations gave, as far as somebody has asked
-        self._answered = self._bytes = self._computing = 0
+        self._answered = self._bytes = self._computing = self._writes = 0
         self._given: list[tuple[torch.fx.Node, torch.Tensor]] = []
         self._memories = Memories()
-        self._bounds = Bounds(self._memories.epoch)
+        self.bounds = Bounds(self._memories.epoch)
         self.masks = Masks(self)
         self._rolls = Rolls()
+        self.sizes = Sizes(self, asks_sizes)
+        self.numbers = Numbers(self)
         self.looked_at: list[torch.Tensor] = []  # what stays in the graph, though nothing comes of it
         self.after: dict[torch.fx.Node, int] = {}  # how many writes an operation was recorded
-        self._writes = 0
         self.most = loops.MOST_OPERATIONS  # more where the last of them are those of a loop
         self._forwarded: list[tuple[torch.fx.Node, Any, Any, dict[int, torch.Tensor]]] = []
 
@@ -129,7 +132,7 @@ class Recorder(TorchDispatchMode):
         ):  # fmt: skip
             held.clear()
         self._memories = Memories()
-        self._bounds = Bounds(self._memories.epoch)
+        self.bounds = Bounds(self._memories.epoch)
 
     # -- recording -----------------------------------------------------------------------------------------------------
 
@@ -151,9 +154,9 @@ class Recorder(TorchDispatchMode):
         tensors = [leaf for leaf in tree_iter((args, kwargs)) if isinstance(leaf, torch.Tensor)]
         constants = self._constants_of(func, tensors)
         if torch.Tag.dynamic_output_shape in func.tags and not is_by_integers(func, args):
-            if constants is None:
-                raise Refused(f"the shape of the result of {func.overloadpacket.__name__} depends on numbers")
-            return tree_map(self._known, self._computed(func, args, kwargs, tensors, constants))
+            if constants is not None:
+                return tree_map(self._known, self._computed(func, args, kwargs, tensors, constants))
+            return self.sizes.made(func, args, kwargs)
         return self._record(func, args, kwargs, tensors, constants)
 
     def _check(self, func: Any) -> None:
@@ -185,14 +188,14 @@ class Recorder(TorchDispatchMode):
             self._rolls.made(node, args, {self._nodes[id(one)]: self._numbers_of(one) for one in (args[0], used[0][0])})
         self._operations.append(node)
         results = list(made) if isinstance(made, (tuple, list)) else [made]
-        spans = self._bounds.made(func, used[0], used[1], results)
+        spans = self.bounds.made(func, used[0], used[1], results)
         self.after[node] = self._writes
         self._computing += not is_view(func)
         real = None
         if constants is not None:
             real = self._computed(func, args, kwargs, tensors, constants)
         elif func._schema.is_mutable:
-            self._no_constants(func, args, kwargs)
+            self._changed.update(map(memory, written(func, args, kwargs)))
         if func._schema.is_mutable:
             self._writes += 1
             self._note_writes(func, *used)
@@ -210,7 +213,7 @@ class Recorder(TorchDispatchMode):
                     self._keep(part, item, None if real is None else real[i])
         for result, span in zip(results, spans):
             if span is not None:
-                self._bounds.note(result, span)
+                self.bounds.note(result, span)
         return made
 
     def _result(self, tensor: torch.Tensor) -> torch.fx.Node:
@@ -310,7 +313,7 @@ class Recorder(TorchDispatchMode):
         self._operations += [read, node]
         self._stands_for(made, node)
         self._constants[id(made)] = constant
-        self._bounds.note_numbers(made, constant)
+        self.bounds.note_numbers(made, constant)
         self._held.append(leaf)
         self._stand_ins[id(leaf)] = made
         return made
@@ -339,9 +342,6 @@ class Recorder(TorchDispatchMode):
         with _disable_current_modes():
             return func(*real_args, **real_kwargs)
 
-    def _no_constants(self, func: Any, args: Any, kwargs: Any) -> None:
-        self._changed.update(map(memory, written(func, args, kwargs)))
-
     # -- what Python asks for ------------------------------------------------------------------------------------------
 
     def _number(self, tensor: torch.Tensor) -> Any:
@@ -351,7 +351,7 @@ class Recorder(TorchDispatchMode):
                 return constant.item()
         if tensor.dtype.is_floating_point or tensor.dtype.is_complex:
             raise Refused("Python asks for a number (float(), .item(), math) that depends on the arguments")
-        low, top = self._bounds.of(tensor) or (0, 1)
+        low, top = self.bounds.of(tensor) or (0, 1)
         if low == top:
             return bool(low) if tensor.dtype is torch.bool else low
         node = self._nodes[id(tensor)]

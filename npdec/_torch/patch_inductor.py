@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from typing import Any
 
+import torch
+
 from npdec._torch.graph_pass import shared
 from npdec._torch.inductor_fusion import MOST_STREAMS, few_streams
 from npdec._torch.inductor_stack import on_stack
@@ -26,6 +28,7 @@ _ENTRY = re.compile(r'\s*(#include[^\n]*\n\s*)*extern "C"[^\n]*?\bkernel\(')  # 
 # Vectors of booleans that are chosen or not, which inductor writes as of another width than what is put in their place:
 # https://github.com/pytorch/pytorch/blob/v2.13.0/torch/_inductor/codegen/cpp.py#L1777
 _MIXED = re.compile(r"\? (tmp\d+\(\)) : at::vec::VecMask<(\w+,\d+)>::from\(")
+_UNSIGNED = (torch.uint16, torch.uint32, torch.uint64)
 _LEAST = 8000  # characters of a file: more files are not worth their headers
 _MANY = 4  # writes into a table
 _LARGE = 1024  # elements of a table
@@ -212,7 +215,28 @@ def _with_few_streams(original: Callable[..., Any]) -> Callable[..., Any]:
     return few_streams(original, _joining.get)
 
 
+def _chosen(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def deduce_node_dtype_by_inputs(self: Any, node: Any) -> Any:
+        if _joining.get() and node.target == "where":
+            found = [_dtype(one) for one in node.args[2:]]
+            if found[0] is found[1] and found[0] in _UNSIGNED:
+                return found[0]
+        return original(self, node)
+
+    return deduce_node_dtype_by_inputs
+
+
+def _dtype(node: Any) -> Any:
+    """The dtype that is known of a node of a kernel."""
+    from torch._inductor.codegen.common import OptimizationContext
+
+    known = getattr(node, "meta", {}).get(OptimizationContext.key)
+    return None if known is None else known.dtype
+
+
 _PATCHES = {
+    "torch._inductor.codegen.common.DataTypePropagation.deduce_node_dtype_by_inputs": _chosen,
     "torch._inductor.codegen.wrapper.PythonWrapperCodegen.can_reuse": _owned,
     "torch._inductor.codegen.cpp.KernelGroup.codegen_group": _stacked,
     "torch._inductor.codegen.cpp.TilingSelect._select_tiling_indices": _tiled,

@@ -98,6 +98,10 @@ PATCHED: dict[str, tuple[str, str]] = {
         "what has gone into a concatenation is written over while the concatenation is read",
         f"{_SOURCE}/_inductor/codegen/wrapper.py",
     ),
+    "torch._inductor.codegen.common.DataTypePropagation.deduce_node_dtype_by_inputs": (
+        "the dtype of a choice is promoted with that of its condition, which unsigned integers have no promotion with",
+        f"{_SOURCE}/_inductor/codegen/common.py",
+    ),
     "torch._inductor.fx_passes.reinplace.is_node_realized": (
         "each write into a part of an array is a copy of all of it: a table takes the square of its time",
         f"{_SOURCE}/_inductor/fx_passes/reinplace.py",

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import importlib
+import sys
 import threading
 import types
 from collections.abc import Callable, Iterator
@@ -24,8 +26,10 @@ __all__ = [
     "count_registration",
     "direct",
     "holding",
+    "imported",
     "name_of",
     "note_context",
+    "number_of",
     "Refused",
     "recording",
     "refuse_recording",
@@ -54,6 +58,24 @@ def refuse_recording(reason: str) -> None:
     """Raise Refused where np.jit records what has no place in a graph."""
     if recording.get() is not None:
         raise Refused(reason)
+
+
+def number_of(tensor: torch.Tensor) -> Any:
+    """The element of a tensor that has one; of what np.jit records, what stands for it."""
+    recorder = recording.get()
+    return tensor.item() if recorder is None else recorder.numbers.item(tensor)
+
+
+def imported(name: str) -> types.ModuleType:
+    """Import a module of npdec's, if it is not. The arrays that it makes then stay, and are of no recording."""
+    if recording.get() is None or name in sys.modules:
+        return importlib.import_module(name)
+    token = recording.set(None)
+    try:
+        with torch.utils._python_dispatch._disable_current_modes():
+            return importlib.import_module(name)
+    finally:
+        recording.reset(token)
 
 
 Function = TypeVar("Function", bound=Callable[..., Any])

@@ -34,6 +34,7 @@ SOURCES = {
     "torch._inductor.codegen.cpp.TilingSelect._select_tiling_indices": "dca76802e73891b9",
     "torch._inductor.codegen.cpp.CppScheduling.ready_to_flush": "b11eb39c9e0c1703",
     "torch._inductor.codegen.wrapper.PythonWrapperCodegen.can_reuse": "3f3cbf3e486e9ba0",
+    "torch._inductor.codegen.common.DataTypePropagation.deduce_node_dtype_by_inputs": "579e497765924d05",
     "torch._inductor.fx_passes.reinplace.is_node_realized": "510f97e43651e3b0",
     "torch._inductor.scheduler.Scheduler.fusable_weak_dep": "07ad34fb90cdb79b",
     "torch._inductor.scheduler.Scheduler.fusion_prevent_too_many_reads_and_writes": "dd449619d7145182",

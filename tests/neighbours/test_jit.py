@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import doctest
 import functools
-import math
 import types
 import warnings
 from pathlib import Path
@@ -587,16 +586,14 @@ def test_too_many_ways():
 
 
 def test_numbers_that_leave_the_graph():
-    assert uncompiled(lambda x: math.sqrt(x.sum()), np.full(2, 2.0), match=r"math.*test_jit.py: .*sqrt") == 2.0
-    assert uncompiled(lambda x: x[x > 0] * 2, np.array([1.0, -1.0]), match="what a mask chooses").tolist() == [2.0]
+    assert uncompiled(lambda x: round(float(x.sum()), 1), np.ones(2), match=r"float.*test_jit.py: .*round") == 2.0
     with pytest.raises(RuntimeError, match=r"np\.jit"):
-        compiled(lambda x: float(x.sum()))(np.ones(2))
+        compiled(lambda x: f"{x.sum():.1f}")(np.ones(2))
     x = np.array([1.5, 2.0])
     for bytes_of in (lambda x: x.tobytes(), bytes, lambda x: x[0].tobytes(), lambda x: x.astype(np.uint8).tobytes()):
         assert uncompiled(bytes_of, x, match="bytes") == bytes_of(x)
     pieces = [lambda t: -t, lambda t: t * t]
-    made = uncompiled(lambda x: np.piecewise(x, [x < 2, x >= 2], pieces), x, match="depends on numbers")
-    assert made.tolist() == [-1.5, 4.0]
+    assert jit(lambda x: np.piecewise(x, [x < 2, x >= 2], pieces))(x).tolist() == [-1.5, 4.0]
 
 
 def test_memory_that_two_arrays_share():
@@ -626,7 +623,7 @@ def test_errors_of_the_function():
 def test_an_error_that_the_function_catches():
     def f(x):
         try:
-            return x * float(x.sum())
+            return x * round(float(x.sum()))
         except Exception:
             return x
 

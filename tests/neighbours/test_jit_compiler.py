@@ -255,3 +255,20 @@ def test_results_lie_apart():
                 one[...] = -1
                 for j, other in enumerate((*given, *results)):
                     assert j == i or np.array_equal(other, before[j])
+
+
+@pytest.mark.parametrize("dtype", ["uint32", "uint64"])
+def test_choices_and_writes_of_unsigned_integers_are_numpys(dtype):
+    def f(np, x):
+        y = np.zeros(40, dtype=x.dtype)
+        y[0], y[1:], y[::2] = x[0], x[1:], x[::2] >> 1
+        y[3:9] += x[:6]
+        z = np.where(x & 1, (x >> 1) ^ x.dtype.type(0xB8), x >> 1)
+        x[x > 7] = 3
+        return x, y, z, np.where(x > 7, x, 0)
+
+    x = numpy.random.default_rng(0).integers(0, numpy.iinfo(dtype).max, 40, dtype)
+    made = np.jit(lambda x: f(np, x), fullgraph=True)(np.array(x))
+    for one, want in zip(made, f(numpy, x), strict=True):
+        assert one.dtype == want.dtype
+        assert one.tolist() == want.tolist()
