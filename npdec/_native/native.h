@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 /* Counts the changes of what `attach_...` take, as `npdec/_native/__init__.py` does. */
-#define INTERFACE 25
+#define INTERFACE 26
 
 /* The dtypes that a Python number holds. */
 enum kind { BOOL, INT8, INT16, INT32, INT64, UINT8, UINT16, UINT32, UINT64, FLOAT16, FLOAT32, FLOAT64, COMPLEX64,
