@@ -232,12 +232,8 @@ class ArrayMethods(DecompositionMixin, BufferMethods, ProtocolMixin):
     def copy(self, /, order: str = "C") -> Any:
         """A copy, in row-major order unless `order` says otherwise."""
         try:
-            if (
-                order == "C"
-                and calls is not None
-                and not tracing()
-                and (few := calls.few_copy_by_rows(self)) is not None
-            ):
+            few = calls.few_copy_by_rows(self) if order == "C" and calls is not None and not tracing() else None
+            if few is not None:
                 return few
             tensor = self._t
             if order == "C" and type(self) is wrap.ARRAY and type(tensor) is torch.Tensor and tensor.is_contiguous():
@@ -256,8 +252,7 @@ class ArrayMethods(DecompositionMixin, BufferMethods, ProtocolMixin):
         if len(args) == 1 and isinstance(args[0], tuple):
             args = args[0]
         if len(args) == 1:
-            index = operator.index(args[0])
-            size = tensor.numel()
+            index, size = operator.index(args[0]), tensor.numel()
             if not -size <= index < size:
                 raise IndexError(f"index {index} is out of bounds for axis 0 with size {size}")
             return number_of((tensor if tensor.dim() == 1 else tensor.reshape(-1))[index])
