@@ -346,10 +346,11 @@ def jit(
     """The function compiled as one graph when it is first called; see docs/compile.md.
 
     Also a decorator: `@np.jit`, `@np.jit(fullgraph=True)`. Another dtype, shape or nesting of the arguments compiles it
-    again, and so does another number of Python's, or another value of an argument that is named static. `backend`,
-    `mode` and `options` are those of `torch.compile`; the default backend needs a C++ compiler. What cannot be compiled
-    runs as it is, with one warning that names the line, or raises RuntimeError with `fullgraph=True`. Raises ValueError
-    for a static argument that is not hashable, or that the function does not have.
+    again, and so does another number of Python's, or another value of an argument that is named static. Where shapes
+    depend on the numbers in arrays, the first call runs as it is: it is compiled if the next one gives the same shapes.
+    `backend`, `mode` and `options` are those of `torch.compile`; the default backend needs a C++ compiler. What cannot
+    be compiled runs as it is, with one warning that names the line, or raises RuntimeError with `fullgraph=True`.
+    Raises ValueError for a static argument that is not hashable, or that the function does not have.
 
     Decomposed arguments, and `dynamic=True`, are left to `torch.compile`.
 

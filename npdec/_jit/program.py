@@ -300,7 +300,7 @@ def recorded(
     """The program of a function for arguments of which these are the leaves. `build` puts leaves together again.
 
     Raises Refused where there is none, and whatever the function raises. Nothing outside has changed then. Shapes may
-    depend on numbers where `check_sizes` looks at the sizes before the graph is compiled.
+    depend on numbers where `check_sizes` looks at all that Python asked for before the graph is compiled.
     """
     recorder, draws = Recorder(check_sizes is not None), Draws()
     sources: list[_Source] = []
@@ -351,7 +351,7 @@ def recorded(
         if draws.calls and len(recorder.conditions) > draws.asked:
             raise Refused("it asks for numbers, and draws others from a generator")
         if check_sizes is not None:
-            check_sizes(tuple(recorder.sizes.found))
+            check_sizes(tuple([number for _, number in recorder.conditions.values()]))
         graph = recorder.finished(results.tensors, [steps is None for steps in results.strides])
     program = Program(recorder, environment, sources, draws)
     owners = program.owners(leaves)

@@ -2,7 +2,7 @@
 
 A graph has fixed shapes. So the sizes are asked for as Python asks for numbers to branch by, and the graph is for calls
 in which they are the same. Numbers of ordinary data give other sizes in each call: nothing is compiled for the first
-sizes that are seen, and only where they come again there is a graph.
+sizes that are seen, and only where they, and all else that Python asks for, come again there is a graph.
 """
 
 from __future__ import annotations
@@ -35,7 +35,6 @@ class Sizes:
 
     def __init__(self, recorder: Any, asked: bool) -> None:
         self._recorder, self.asked = recorder, asked
-        self.found: list[int] = []
 
     def made(self, func: Any, args: Any, kwargs: Any) -> Any:
         """The result of an operation, by others that are told its size."""
@@ -48,14 +47,9 @@ class Sizes:
         with self._recorder:
             return rule(self, *args, **kwargs)
 
-    def size(self, tensor: torch.Tensor) -> int:
-        """The number that a tensor holds."""
-        self.found.append(int(tensor))
-        return self.found[-1]
-
     def places(self, mask: torch.Tensor) -> torch.Tensor:
         """The indices of the elements that are not zero, one row each."""
-        size = self.size(torch.count_nonzero(mask))
+        size = int(torch.count_nonzero(mask))
         return _aten.nonzero_static.default(mask, size=size, fill_value=0)
 
 
@@ -73,7 +67,7 @@ def _masked(sizes: Sizes, tensor: torch.Tensor, mask: torch.Tensor) -> torch.Ten
 
 
 def _counts(sizes: Sizes, given: torch.Tensor, weights: Any = None, minlength: int = 0) -> torch.Tensor:
-    size = max(minlength, sizes.size(given.max()) + 1 if given.numel() else 0)
+    size = max(minlength, int(given.max()) + 1 if given.numel() else 0)
     each = torch.ones_like(given, dtype=torch.int64) if weights is None else weights
     each = each if weights is None or weights.dtype is torch.float32 else each.to(torch.float64)
     return torch.zeros(size, dtype=each.dtype, device=given.device).index_add(0, given.long(), each)
@@ -81,7 +75,7 @@ def _counts(sizes: Sizes, given: torch.Tensor, weights: Any = None, minlength: i
 
 def _repeats(sizes: Sizes, repeats: torch.Tensor, *, output_size: int | None = None) -> torch.Tensor:
     """Each place as often as it says there: how many ends lie before."""
-    size = sizes.size(repeats.sum()) if output_size is None else output_size
+    size = int(repeats.sum()) if output_size is None else output_size
     ends = repeats.cumsum(0)
     return torch.searchsorted(ends, torch.arange(size, dtype=ends.dtype, device=ends.device), right=True)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 
 import numpy
 import pytest
@@ -181,7 +182,6 @@ def _sorted(x, m):
         _into_an_array,
         _joined,
         _beside_others,
-        _changed_mask,
         _along_an_axis,
         _sorted,
     ],
@@ -193,6 +193,15 @@ def test_what_needs_the_length_has_a_graph_for_one_length(program):
     x = [0.0, 0.0, 2.0]
     with pytest.warns(UserWarning, match="depends on numbers"):
         assert np.array_equal(fast(np.array(x)), program(np.array(x), np.array(x) > 1))
+
+
+def test_a_mask_that_changes_has_no_graph():
+    fast = np.jit(lambda x: _changed_mask(x, x > 1), backend="eager")
+    for i, x in enumerate(([3.0, 0.0, 2.0], [0.0, 5.0, 2.0], [0.0, 0.0, 2.0])):
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            assert np.array_equal(fast(np.array(x)), _changed_mask(np.array(x), np.array(x) > 1))
+        assert len(told) == (i == 1)
 
 
 @pytest.mark.parametrize("seed", range(2))
