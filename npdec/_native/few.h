@@ -22,15 +22,15 @@ Py_ssize_t size_of(const Elements *elements);         /* no more than is compute
 int spread(const Elements *operand, int rank, const Py_ssize_t *shape, Py_ssize_t *strides);
 void over(Inner *inner, int rank, const Py_ssize_t *shape, char *to, const char *a, const char *b,
           Py_ssize_t (*by)[MOST_AXES]);
-Inner *cast_of(int from, int to);
-Inner *cast_for(const Elements *of, int kind);        /* writes these elements as torch does; NULL where not sure */
-int are_within(const Elements *of, int kind);         /* whether integers of int64, in a row, are in another dtype */
 int copied(Operand *operand, int kind);               /* in another kind, or apart from what is written */
 int overlap(const Elements *a, const Elements *b);     /* 0: apart, 1: the same elements, 2: otherwise */
 int can_be_written(const Elements *to);
 int is_brought(Operand *operand, int kind);           /* a number is taken in the kind, an array copied */
 void forget(Operand *operands, int count);            /* at the end; before, `copy` of all is NULL */
-
+/* casts.c */
+Inner *cast_of(int from, int to);                     /* NULL where that may lose something, or is Python's */
+Inner *cast_for(const Elements *of, int kind);        /* writes these elements as torch does; NULL where not sure */
+int are_within(const Elements *of, int kind);         /* whether integers of int64, in a row, are in another dtype */
 
 /* choice.c */
 Py_ssize_t indices_of(PyObject *key, Py_ssize_t size, Elements *here, const Elements **found);

@@ -46,11 +46,6 @@ int as_double(PyObject *number, double *found);       /* nearest to a float or a
 int rounded(int kind, double *number);                /* to a dtype; 0 where a finite one leaves its range */
 int in_range(int kind, PyObject *number);             /* whether an integer is one of the dtype's */
 int is_watching(void);                                /* whether somebody looks for floating-point errors */
-PyObject *scalar_from(PyObject *module, PyObject *tensor);
-PyObject *attach_scalars(PyObject *module, PyObject *args);
-
-/* operators.c */
-PyObject *attach_operator(PyObject *module, PyObject *args);
 
 /* arrays.c */
 extern struct arrays {
@@ -82,9 +77,6 @@ long rank_of(PyObject *tensor);                       /* 0 or less for an error,
 int names_part(PyObject *tensor, PyObject *key);      /* whether a key names more than one element; 0 for other keys */
 PyObject *or_none(PyObject *found);                    /* None for NULL without an error */
 PyObject *left_to_python(void);                       /* NULL, with no error but an interrupt: Python meets it again */
-PyObject *view(PyObject *module, PyObject *const *args, Py_ssize_t count);
-PyObject *lazy_view_by(PyObject *module, PyObject *const *args, Py_ssize_t count);
-PyObject *attach_arrays(PyObject *module, PyObject *args);
 
 /* writes.c */
 int is_free(PyObject *array);                         /* whether a write into its memory is all; 0 for an error, too */
@@ -93,10 +85,6 @@ int tell(PyObject *array);                            /* says that it is written
 PyObject *written_tensor(PyObject *array);            /* its tensor, if it has no graph, borrowed, or NULL */
 int are_apart(PyObject *a, PyObject *b);              /* whether two tensors have memory of their own each */
 int write_part(PyObject *array, PyObject *key, PyObject *value);
-PyObject *attach_writes(PyObject *module, PyObject *args);
-
-/* calls.c */
-PyObject *attach_call(PyObject *module, PyObject *args);
 
 /* windows.c */
 #define MOST_AXES 8 /* of arrays with more, elements are Python's */
@@ -120,7 +108,6 @@ PyObject *scalar_at(const Elements *elements, const char *place); /* the scalar 
 PyObject *make_elements(PyTypeObject *type, PyObject *args, PyObject *keywords);
 int look_at(PyObject *array, Elements *elements);     /* where they lie now; 0 where not just in memory */
 int open_simply(PyObject *array);                     /* open the window of one that has its memory alone; 0 if not */
-PyObject *attach_windows(PyObject *module, PyObject *args);
 
 /* lazy.c */
 PyObject *new_lazy(Elements *whole);                  /* a lazy array of a shape and kind; the rest is filled in */
@@ -153,10 +140,7 @@ const int64 *shape_in_torch(PyObject *tensor, int *rank); /* NULL, maybe with an
 int gives_scalars(PyObject *array);                   /* whether what is made of it without axes is a scalar: of a view */
 void written(PyObject *array);                        /* says that a lazy array was */
 void free_elements(Elements *elements);
-PyObject *settled(PyObject *module, PyObject *array);
 int holds_alone(PyObject *tensor);                    /* whether nobody but an array holds it, or looks at its memory */
-PyObject *is_known(PyObject *module, PyObject *capsule);
-PyObject *attach_lazy(PyObject *module, PyObject *args);
 
 /* Of numbers that follow each other compilers compute several at once: more where the processor can. */
 #if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__)
@@ -186,72 +170,30 @@ PyObject *few_of_one(const Loops *loops, PyObject *x);
 PyObject *few_of_two(const Loops *loops, PyObject *x, PyObject *y, int is_turned);
 PyObject *few_of_scalars(const Loops *loops, PyObject *x, PyObject *y);
 PyObject *few_of_scalar(const Loops *loops, PyObject *x); /* the same of one */
-PyObject *few_outer(PyObject *module, PyObject *const *args, Py_ssize_t count);
-PyObject *few_where(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *few_in_place(const Loops *loops, PyObject *x, PyObject *y);
 PyObject *few_into(const Loops *loops, PyObject *x, PyObject *y, PyObject *out); /* y is NULL for a ufunc of one */
-PyObject *few_copyto(PyObject *module, PyObject *const *args, Py_ssize_t count);
 int few_written(PyObject *array, const Elements *to, PyObject *value); /* 1: it is done, 0: that is Python's */
-PyObject *attach_few(PyObject *module, PyObject *args);
 
 int is_in_order(const Elements *elements);            /* whether the axes of a result would be in theirs */
 int lie_dense(const Elements *of, Py_ssize_t itemsize, Py_ssize_t *strides); /* in another order, that of a copy */
 
 /* creation.c */
-PyObject *few_zeros(PyObject *module, PyObject *const *args, Py_ssize_t count);
-PyObject *few_ones(PyObject *module, PyObject *const *args, Py_ssize_t count);
-PyObject *few_empty(PyObject *module, PyObject *const *args, Py_ssize_t count);
-PyObject *few_zeros_like(PyObject *module, PyObject *array);
-PyObject *few_ones_like(PyObject *module, PyObject *array);
-PyObject *few_empty_like(PyObject *module, PyObject *array);
-PyObject *few_arange(PyObject *module, PyObject *const *args, Py_ssize_t count);
-PyObject *few_full(PyObject *module, PyObject *const *args, Py_ssize_t count);
 int kind_of_number(PyObject *item);
-PyObject *few_max(PyObject *module, PyObject *array);
-PyObject *few_min(PyObject *module, PyObject *array);
-PyObject *attach_creation(PyObject *module, PyObject *args);
 
 /* The kind that is meant by a class of numbers, a dtype, its name, or None; -1, and maybe an error, for others. */
 int kind_meant(PyObject *dtype);
 int is_elsewhere(void);                               /* whether new arrays may be of another device */
 
-/* nesting.c */
-PyObject *few_array(PyObject *module, PyObject *const *args, Py_ssize_t count);
-
 /* copies.c */
 enum layout { AS_THEY_LIE, BY_ROWS, BY_COLUMNS, IN_ONE_AXIS };
 PyObject *copied_as(PyObject *array, int kind, int layout);
 PyObject *laid_as(PyObject *array, int kind, int layout);
-PyObject *few_copy(PyObject *module, PyObject *array);
-PyObject *few_copy_by_rows(PyObject *module, PyObject *array);
-PyObject *few_flatten(PyObject *module, PyObject *array);
-PyObject *few_astype(PyObject *module, PyObject *const *args, Py_ssize_t count);
-PyObject *few_fill(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *stacked(PyObject *items);                   /* a list of arrays of one dtype, along a new axis; or NULL */
-PyObject *few_concatenate(PyObject *module, PyObject *const *args, Py_ssize_t count);
-PyObject *few_stack(PyObject *module, PyObject *const *args, Py_ssize_t count);
-PyObject *few_hstack(PyObject *module, PyObject *items);
-PyObject *few_vstack(PyObject *module, PyObject *items);
-PyObject *few_column_stack(PyObject *module, PyObject *items);
 
 /* views.c */
 /* The shape that an int is, or a tuple of ints, of which one may be -1 where its place is asked for: the product of the
  * others, which is no more than is computed here; 0 where it is another, or empty, which is Python's. */
 Py_ssize_t read_shape(PyObject *shape, int *open, Elements *made);
-PyObject *few_reshape(PyObject *module, PyObject *const *args, Py_ssize_t count);
-PyObject *few_ravel(PyObject *module, PyObject *array);
-PyObject *few_transpose(PyObject *module, PyObject *const *args, Py_ssize_t count);
-PyObject *few_tobytes(PyObject *module, PyObject *array);
-PyObject *few_tolist(PyObject *module, PyObject *array);
-PyObject *few_at_least(PyObject *module, PyObject *const *args, Py_ssize_t count);
-PyObject *few_squeeze(PyObject *module, PyObject *const *args, Py_ssize_t count);
-PyObject *few_fill_diagonal(PyObject *module, PyObject *const *args, Py_ssize_t count);
-
-/* reductions.c */
-PyObject *few_reduced(PyObject *module, PyObject *const *args, Py_ssize_t count);
-PyObject *few_running(PyObject *module, PyObject *const *args, Py_ssize_t count);
-PyObject *few_nonzero(PyObject *module, PyObject *array);
-PyObject *few_trace(PyObject *module, PyObject *array);
 
 /* choice.c */
 PyObject *few_chosen(PyObject *array, PyObject *key); /* what an array of indices or a mask chooses, or NULL */
@@ -261,44 +203,14 @@ int few_put(PyObject *array, PyObject *key, PyObject *value); /* writes there: 1
 /* A key with arrays of int64 for its other indices: a reference, NULL where there are none, or that is Python's. */
 PyObject *ready_key(PyObject *array, PyObject *key);
 
-/* at.c */
-PyObject *few_at(PyObject *module, PyObject *const *args, Py_ssize_t count);
-PyObject *few_reduceat(PyObject *module, PyObject *const *args, Py_ssize_t count);
-
 /* decomposed.c, forms.c */
-PyObject *attach_decomposed(PyObject *module, PyObject *args);
-PyObject *attach_form(PyObject *module, PyObject *args);
-PyObject *by_options(PyObject *module, PyObject *const *given_to_it, Py_ssize_t count);
-PyObject *attach_torch_function(PyObject *module, PyObject *args);
 extern PyType_Spec method_spec;
-PyObject *few_element(PyObject *module, PyObject *const *args, Py_ssize_t count);
-PyObject *few_written_over(PyObject *module, PyObject *const *args, Py_ssize_t count);
-
-/* decomposed_numbers.c */
-PyObject *number_in_parts(PyObject *module, PyObject *tensor);
-PyObject *condition_in_parts(PyObject *module, PyObject *tensor);
-PyObject *discrete_in_parts(PyObject *module, PyObject *tensor);
-PyObject *tensor_of_number(PyObject *module, PyObject *const *args, Py_ssize_t count);
-PyObject *number_of_parts(PyObject *module, PyObject *const *args, Py_ssize_t count);
 
 /* picking.c */
 int has_arrays(PyObject *key);                        /* whether it is a tuple with an array in it */
 PyObject *few_picked(PyObject *array, PyObject *key); /* what a tuple with arrays of indices in it chooses, or NULL */
 int few_put_picked(PyObject *array, PyObject *key, PyObject *value); /* 1 where that is done, 0 where not */
 int few_at_picked(const Loops *loops, PyObject *array, PyObject *key, PyObject *value); /* the same of a ufunc */
-PyObject *few_take_along_axis(PyObject *module, PyObject *const *args, Py_ssize_t count);
-PyObject *few_put_along_axis(PyObject *module, PyObject *const *args, Py_ssize_t count);
-
-/* search.c */
-PyObject *few_searchsorted(PyObject *module, PyObject *const *args, Py_ssize_t count);
-
-/* exact.c */
-PyObject *few_from_numpy(PyObject *module, PyObject *array);
-PyObject *few_by_numpy(PyObject *module, PyObject *const *args, Py_ssize_t count);
-PyObject *attach_numpy(PyObject *module, PyObject *args);
-
-/* products.c */
-PyObject *attach_products(PyObject *module, PyObject *function);
 
 /* parts.c */
 int sliced(PyObject *slice, Py_ssize_t size, Py_ssize_t *start, Py_ssize_t *step); /* its length, or -1 for Python */
@@ -307,7 +219,6 @@ int part_by(const Elements *whole, PyObject *key, Elements *part); /* 1: a view,
 /* iteration.c */
 extern PyType_Spec iterator_spec;
 extern PyTypeObject *iterator_type;
-PyObject *few_iterated(PyObject *module, PyObject *array);
 
 /* numbers.c */
 /* One element, as C has it. In memory it may lie at any address: of what `np.frombuffer` looks at, at odd ones. */
@@ -329,105 +240,19 @@ int taken_as(int kind, PyObject *value, Element *at);  /* as an array takes a nu
 PyObject *number_at(const Elements *elements, const char *place); /* the Python number that lies there */
 
 /* properties.c */
-PyObject *few_item(PyObject *module, PyObject *const *args, Py_ssize_t count);
-PyObject *few_element_at(PyObject *module, PyObject *const *args, Py_ssize_t count);
-PyObject *few_correlate(PyObject *module, PyObject *const *args, Py_ssize_t count); /* sequences.c */
-PyObject *few_view_at(PyObject *module, PyObject *const *args, Py_ssize_t count);
-PyObject *few_strides(PyObject *module, PyObject *array);
-PyObject *few_along(PyObject *module, PyObject *const *args, Py_ssize_t count);
 int attach_properties(PyObject *functions);              /* -1, with an error, or 0 */
 
 /* elements.c */
 int as_index(PyObject *key, Py_ssize_t *index);       /* of an int or an integer scalar; 0 where it is neither */
-PyObject *attach_elements(PyObject *module, PyObject *args);
 int close_window(PyObject *array);                    /* if it alone holds the tensor beside its array; 0 if not */
-PyObject *references(PyObject *module, PyObject *sample);
 extern PyType_Spec elements_spec;
 
-/* totals.c */
-PyObject *sums(PyObject *module, PyObject *tensor);
-PyObject *shares(PyObject *module, PyObject *const *args, Py_ssize_t count);
-
 /* slopes.c */
-PyObject *secants(PyObject *module, PyObject *const *args, Py_ssize_t count);
-PyObject *places_of_nan(PyObject *module, PyObject *const *args, Py_ssize_t count);
-PyObject *ends_at(PyObject *module, PyObject *const *args, Py_ssize_t count);
-PyObject *set_kept(PyObject *module, PyObject *kept);
-PyObject *attach_close(PyObject *module, PyObject *functions);
-PyObject *close_slopes(PyObject *module, PyObject *const *args, Py_ssize_t count);
-PyObject *attach_few_slopes(PyObject *module, PyObject *args);
-PyObject *larger_number(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *smooth_numbers(PyObject *, PyObject *const *, Py_ssize_t), *mean_power(PyObject *, PyObject *const *, Py_ssize_t),
     *jumps_of_arrays(PyObject *, PyObject *const *, Py_ssize_t), *over_zero(PyObject *, PyObject *const *, Py_ssize_t),
     *divided_by_zero(PyObject *, PyObject *const *, Py_ssize_t),
     *smooth_beside(PyObject *, PyObject *const *, Py_ssize_t), *few_mapped(PyObject *, PyObject *const *, Py_ssize_t);
 PyObject *numbers_as(PyObject *, PyObject *const *, Py_ssize_t), *complex_chosen(PyObject *, PyObject *const *, Py_ssize_t);
-PyObject *attach_means(PyObject *module, PyObject *args);
-PyObject *compared_numbers(PyObject *module, PyObject *const *args, Py_ssize_t count);
-PyObject *clamped_number(PyObject *module, PyObject *const *args, Py_ssize_t count);
-PyObject *chosen_number(PyObject *module, PyObject *const *args, Py_ssize_t count);
-PyObject *weighted_numbers(PyObject *module, PyObject *const *args, Py_ssize_t count);
-PyObject *jumps_of_numbers(PyObject *module, PyObject *const *args, Py_ssize_t count);
-PyObject *stepped_beside(PyObject *module, PyObject *const *args, Py_ssize_t count);
-PyObject *larger_of_arrays(PyObject *module, PyObject *const *args, Py_ssize_t count);
-PyObject *chosen_of_arrays(PyObject *module, PyObject *const *args, Py_ssize_t count);
-PyObject *ends_of_two(PyObject *module, PyObject *const *args, Py_ssize_t count);
-PyObject *weighted_arrays(PyObject *module, PyObject *const *args, Py_ssize_t count);
-PyObject *attach_complex(PyObject *module, PyObject *args);
-PyObject *complex_of_few(PyObject *module, PyObject *const *args, Py_ssize_t count);
-PyObject *attach_origins(PyObject *module, PyObject *args);
-PyObject *put_secants(PyObject *module, PyObject *const *args, Py_ssize_t count);
-
-/* soft.c, heads.c, reverse.c, reverse_slopes.c */
-PyObject *soft_back(PyObject *module, PyObject *const *args, Py_ssize_t count);
-PyObject *soft_length(PyObject *module, PyObject *const *args, Py_ssize_t count);
-PyObject *attach_reverse(PyObject *module, PyObject *args);
-PyObject *equal_rows(PyObject *module, PyObject *const *args, Py_ssize_t count);
-PyObject *slope_at_once(PyObject *module, PyObject *const *args, Py_ssize_t count);
-PyObject *attach_slopes(PyObject *module, PyObject *args);
-PyObject *heads_back(PyObject *module, PyObject *const *args, Py_ssize_t count);
-
-/* forms.c, reverse.c, gates.c */
-PyObject *answer(PyObject *module, PyObject *const *args, Py_ssize_t count);
-PyObject *set_closed(PyObject *module, PyObject *const *args, Py_ssize_t count);
-PyObject *gate_slopes(PyObject *module, PyObject *const *args, Py_ssize_t count);
-PyObject *lstm_steps(PyObject *module, PyObject *const *args, Py_ssize_t count);
-PyObject *lstm_cell(PyObject *module, PyObject *const *args, Py_ssize_t count);
-PyObject *gru_cell(PyObject *module, PyObject *const *args, Py_ssize_t count);
-PyObject *lstm_cell_back(PyObject *module, PyObject *const *args, Py_ssize_t count);
-PyObject *gru_cell_back(PyObject *module, PyObject *const *args, Py_ssize_t count);
-
-/* reverse_losses.c, reverse_jumps.c */
-PyObject *loss_slopes(PyObject *module, PyObject *const *args, Py_ssize_t count);
-PyObject *class_slopes(PyObject *module, PyObject *const *args, Py_ssize_t count);
-PyObject *margin_slopes(PyObject *module, PyObject *const *args, Py_ssize_t count);
-PyObject *jumps(PyObject *module, PyObject *const *args, Py_ssize_t count);
-PyObject *choices(PyObject *module, PyObject *const *args, Py_ssize_t count);
-PyObject *gate_length(PyObject *module, PyObject *const *args, Py_ssize_t count);
-PyObject *gate_means(PyObject *module, PyObject *const *args, Py_ssize_t count);
-
-/* normal.c */
-PyObject *leading_shares(PyObject *module, PyObject *const *args, Py_ssize_t count);
-PyObject *mean_directions(PyObject *module, PyObject *const *args, Py_ssize_t count);
-PyObject *products_back(PyObject *module, PyObject *const *args, Py_ssize_t count);
-PyObject *shortest(PyObject *module, PyObject *tensor);
-PyObject *inverses_beside(PyObject *module, PyObject *const *args, Py_ssize_t count);
-PyObject *power_slopes(PyObject *module, PyObject *const *args, Py_ssize_t count);
-PyObject *pair_directions(PyObject *module, PyObject *const *args, Py_ssize_t count);
-PyObject *mean_inverses(PyObject *module, PyObject *const *args, Py_ssize_t count);
-PyObject *normal_rows(PyObject *module, PyObject *const *args, Py_ssize_t count);
-PyObject *normal_back(PyObject *module, PyObject *const *args, Py_ssize_t count);
-
-/* reverse_beside.c */
-PyObject *beside_back(PyObject *module, PyObject *const *args, Py_ssize_t count);
-PyObject *set_beside(PyObject *module, PyObject *function);
-PyObject *digits_lost(PyObject *module, PyObject *const *args, Py_ssize_t count);
-PyObject *divisor_range(PyObject *module, PyObject *const *args, Py_ssize_t count);
-
-/* pools.c */
-PyObject *pool_leaders(PyObject *module, PyObject *const *args, Py_ssize_t count);
-PyObject *pool_shares(PyObject *module, PyObject *const *args, Py_ssize_t count);
-PyObject *pool_back(PyObject *module, PyObject *const *args, Py_ssize_t count);
 
 /* module.c */
 Py_ssize_t offset_of(PyObject *member);               /* where a slot lies in an instance, or -1 with TypeError */
@@ -441,5 +266,7 @@ is_traced(void)
     PyThreadState *thread = PyThreadState_Get();
     return thread->c_profilefunc != NULL || thread->c_tracefunc != NULL;
 }
+
+#include "functions.h"
 
 #endif
