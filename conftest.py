@@ -72,3 +72,24 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def _names(doctest_namespace: dict[str, Any]) -> None:
     doctest_namespace["np"] = npdec
     doctest_namespace["torch"] = torch
+
+
+@pytest.fixture
+def nothing_stays_registered() -> Iterator[None]:
+    """Take away what a test has registered for good in npdec.overrides."""
+    from npdec._decomposed.registry import rows
+    from npdec.overrides import _calls
+
+    before, opened = dict(rows), set(_calls._opened)
+    yield
+    for cls in set(_calls._opened) - opened:
+        _calls.close_class(cls)
+    rows.clear()
+    rows.update(before)
+
+
+@pytest.fixture(autouse=True)
+def _of_examples(request: pytest.FixtureRequest) -> None:
+    """What the examples of npdec.overrides register is theirs alone."""
+    if isinstance(request.node, pytest.DoctestItem) and "overrides" in request.node.name:
+        request.getfixturevalue("nothing_stays_registered")

@@ -101,17 +101,3 @@ def decomposition_warnings_alone() -> Iterator[None]:
         # Some samples of torch's functions are at poles, or take roots of negative numbers.
         warnings.filterwarnings("ignore", ".* infinite or not a number", DecompositionWarning)
         yield
-
-
-@pytest.fixture
-def nothing_stays_registered() -> Iterator[None]:
-    """Take away what a test has registered for good in npdec.overrides."""
-    from npdec._decomposed.registry import rows
-    from npdec.overrides import _calls
-
-    before, opened = dict(rows), set(_calls._opened)
-    yield
-    for cls in set(_calls._opened) - opened:
-        _calls.close_class(cls)
-    rows.clear()
-    rows.update(before)
