@@ -274,7 +274,7 @@ class Old:
 
 
 def branching(x):
-    return x if float(x[0]) > 0 else -x
+    return x if str(x[0]) != "0.0" else -x
 
 
 @pytest.mark.parametrize(
