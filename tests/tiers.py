@@ -35,7 +35,7 @@ def turns(rows: Iterable[Any], turn: int, of: int, at_length: int = 1) -> list[A
 
 
 # By the option -m: how many cases of one test are run, and how the others are marked.
-CASES = {"quick": (6, "slow"), "not slow": (6, "slow"), "not long": (40, "long")}
+CASES = {"quick": (6, "slow"), "not slow": (6, "slow"), "not long": (32, "long")}
 
 
 def left_out(names: Iterable[str], most: int) -> set[str]:

@@ -118,7 +118,7 @@ def test_of_one(name: str, dtype: str) -> None:
 def test_of_two(name: str, dtype: str) -> None:
     """A function of two that carry something, under the same labels or others, and of one and a constant."""
     function, real = OF_TWO[name], "float64" if dtype == "complex128" else "float32"
-    for after, before in tiers.turns(ENDS, [*OF_TWO].index(name) + (dtype == "complex64"), 2):
+    for after, before in tiers.turns(ENDS, [*OF_TWO].index(name) + (dtype == "complex64"), 2, 2):
         x = decomposed(after, before, dtype)
         same = x * 0 + decomposed(OTHER, OTHER_BEFORE, dtype, list(x._t.labels))
         other = decomposed(OTHER, OTHER_BEFORE, dtype, ["p", "q", "r"])

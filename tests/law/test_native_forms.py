@@ -152,7 +152,7 @@ def checked(text: str, shape: tuple[int, ...], kind: str, dtype: torch.dtype) ->
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
 def test_as_in_python(kind: str, dtype: torch.dtype) -> None:
     turn = KINDS.index(kind)
-    part = 4 if dtype is torch.float64 else 9  # each call is of each dtype, and of each kind in one of them at least
+    part = 8 if dtype is torch.float64 else 9  # each call is of each dtype, and of each kind in one of them at least
     rows = list(itertools.product(CALLS, SHAPES))[turn % part :: part]
     for text, shape in tiers.turns(rows, turn, 9):
         checked(text, shape, kind, dtype)
