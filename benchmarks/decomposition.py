@@ -40,7 +40,7 @@ from timing import ratio, turns
 
 TARGET, STEPS = 3, 50
 MOST_MEMORY = 3e9  # bytes, beyond which a column of PyDec's is left out
-MAX_REVERSE = 2.0
+MAX_REVERSE = 1.8
 COMPLETE = 0.01  # of the change, by which DeepLift may miss it and count
 
 Calls = dict[str, Callable[[], Any]]
