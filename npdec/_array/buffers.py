@@ -29,7 +29,7 @@ from npdec._decomposed import pickling
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._impl._util import cast, warn
 from npdec._native import calls
-from npdec._torch.tracing import refuse_recording
+from npdec._torch.tracing import refuse_recording, tracing
 from npdec.exceptions import AbsentDTypeError, DecompositionWarning
 
 __all__ = ["ArrayBuffer", "BufferMethods", "alias", "reduced"]
@@ -172,7 +172,7 @@ class BufferMethods(ArrayBase):
         b'\\x01\\x03\\x02\\x04'
         """
         refuse_recording("Python asks for the bytes of an array, which depend on the arguments")
-        if order == "C" and calls is not None and (few := calls.few_tobytes(self)) is not None:
+        if order == "C" and calls is not None and not tracing() and (few := calls.few_tobytes(self)) is not None:
             return few
         tensor = wrap.lent(self)
         if order == "C" and wrap.is_on_host(tensor) and tensor.is_contiguous() and not tensor.is_conj():

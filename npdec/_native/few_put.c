@@ -5,24 +5,18 @@ static int
 put(PyObject *array, const Elements *to, Operand *given)
 {
     Py_ssize_t by[3][MOST_AXES] = {{0}};
-    Inner *cast;
-    if (given->given != NULL) {
-        if (to->kind == BOOL || given->kind == BOOL || !in_kind(given, to->kind))
+    Inner *cast = cast_for(given->at, to->kind);
+    int lies = cast == NULL || !are_few(size_of(given->at)) ? -1 : overlap(to, given->at);
+    if (lies < 0)
+        return 0;
+    if (lies == 1 && given->kind == to->kind)
+        return 1; /* x[key] += y, which has written the view */
+    if (lies) {
+        if (!copied(given, to->kind))
             return 0;
         cast = cast_of(given->kind, to->kind);
     }
-    else {
-        cast = cast_for(given->at, to->kind);
-        int lies = cast == NULL || !are_few(size_of(given->at)) ? -1 : overlap(to, given->at);
-        if (lies < 0)
-            return 0;
-        if (lies == 1 && given->kind == to->kind)
-            return 1; /* x[key] += y, which has written the view */
-        if (lies && !copied(given, to->kind))
-            return 0;
-        cast = lies ? cast_of(given->kind, to->kind) : cast;
-    }
-    if (cast == NULL || !spread(given->at, to->rank, to->shape, by[1]) || tell(array) < 0)
+    if (!spread(given->at, to->rank, to->shape, by[1]) || tell(array) < 0)
         return 0;
     memcpy(by[0], to->strides, sizeof(to->strides));
     over(cast, to->rank, to->shape, to->memory, given->at->memory, given->at->memory, by);
@@ -32,21 +26,19 @@ put(PyObject *array, const Elements *to, Operand *given)
 int
 few_written(PyObject *array, const Elements *to, PyObject *value)
 {
-    Operand given;
-    PyObject *made;
-    given.copy = NULL;
-    if (is_watching() || !can_be_written(to))
+    Operand given = {.copy = NULL};
+    PyObject *made = NULL;
+    if (is_watching() || !can_be_written(to) || is_seen_by_torch())
         return 0;
-    if (taken_as(to->kind, value, &given.number)) { /* a number, as what it becomes */
+    int is_known;
+    if (Py_IS_TYPE(value, arrays.type) || PyList_CheckExact(value) || PyTuple_CheckExact(value))
+        is_known = taken_for(value, to->kind, &given, &made);
+    else if ((is_known = taken_as(to->kind, value, &given.number))) { /* a number, as what it becomes */
         given.here = (Elements){.memory = (char *)&given.number, .kind = to->kind, .itemsize = to->itemsize, .rank = 0};
         given.at = &given.here;
         given.kind = to->kind;
-        given.given = NULL;
-        return !is_seen_by_torch() && put(array, to, &given);
     }
-    if (PyErr_Occurred())
-        return 0;
-    int done = taken_for(value, to->kind, &given, &made) && !is_seen_by_torch() && put(array, to, &given);
+    int done = is_known && put(array, to, &given);
     forget(&given, 1);
     Py_XDECREF(made);
     return done;

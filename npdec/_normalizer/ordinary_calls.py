@@ -191,12 +191,13 @@ def _of_one_dtype(function: UfuncBase, inputs: tuple[Any, ...]) -> Any:
 def _of_carried(function: UfuncBase, inputs: tuple[Any, ...]) -> Any:
     """What a ufunc gives of scalars that carry contributions, or of one and a number, or a plain array in the dtype in
     which it computes; None for all other operands."""
-    by = inputs[-1]
-    if function.__name__ == "ldexp" and type(by) in discrete_calls.CARRIED and type(by._t) is DecomposedTensor:
-        by = int(by._t.value)  # whose contributions do not pass
-    if function.__name__ == "ldexp" and type(by) is int and -_FAR < by < _FAR and not tracing():
-        x, exponent = inputs[0]._t, dtypes_impl.kept_beside(by, torch.int64)
-        return wrap.wrap(function._kernel(x, exponent)) if type(x) is DecomposedTensor else None
+    if function.__name__ == "ldexp":
+        by = inputs[-1]
+        if type(by) in discrete_calls.CARRIED and type(by._t) is DecomposedTensor:
+            by = int(by._t.value)  # whose contributions do not pass
+        if type(by) is int and -_FAR < by < _FAR and not tracing():
+            x, exponent = inputs[0]._t, dtypes_impl.kept_beside(by, torch.int64)
+            return wrap.wrap(function._kernel(x, exponent)) if type(x) is DecomposedTensor else None
     key = tuple([x._d if type(x) in _HOLDING or type(x) is wrap.ARRAY else type(x) for x in inputs])
     loops = dtypes_impl.LOOPS[function._loops]
     dtype = loops.resolved.get(key)
