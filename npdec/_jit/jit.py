@@ -36,6 +36,7 @@ Function = Callable[..., Any]
 
 _MOST_PROGRAMS = 8  # for arguments of one kind, as conditions or what is read elsewhere differ
 _MOST_KEYS = 64
+_FEW_ANSWERS = 8  # numbers that Python asked for, which other arrays may well give too
 _FIXED = frozenset((bool, int, str, bytes, type(None), type(Ellipsis), torch.dtype, torch.device))
 _EAGERLY: Any = object()
 _SHARED = "it writes, and two of its arguments lie in one memory"
@@ -198,7 +199,7 @@ class Jitted:
         self.function, self.backend, self.fullgraph = function, backend, fullgraph
         self.static, self.names = static, names
         self.programs: dict[Any, Any] = {}
-        self._sizes: dict[Any, tuple[int, ...]] = {}  # that depended on numbers, by kinds of arguments
+        self._answers: dict[Any, list[tuple[Any, ...]]] = {}  # that Python got in calls that were not compiled
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if recording.get() is not None or _is_transformed():
@@ -238,13 +239,13 @@ class Jitted:
             if programs is _EAGERLY:
                 return self.function(*args, **kwargs)
             try:
-                if len(programs) >= _MOST_PROGRAMS:
-                    raise Refused(f"{_MOST_PROGRAMS} graphs were made for arguments of one kind, and none is for these")
+                if len(programs) + len(self._answers.get(key, ())) >= _MOST_PROGRAMS:
+                    raise Refused(f"the numbers that it asks for were others in each of {_MOST_PROGRAMS} calls")
                 if len(self.programs) > _MOST_KEYS:
                     raise Refused(f"graphs were made for {_MOST_KEYS} kinds of arguments, numbers of Python's included")
                 program = self._program(key, given, args, kwargs)
             except Awaited as awaited:
-                self._sizes[key] = awaited.sizes
+                self._answers.setdefault(key, []).append(awaited.answers)
                 return self.function(*args, **kwargs)
             except Refused as refusal:
                 return self._eagerly(key, refusal, args, kwargs)
@@ -264,18 +265,22 @@ class Jitted:
         def build(environment: Environment, leaves: list[Any]) -> Any:
             return _rebuilt(environment, args, kwargs, given, leaves)
 
+        seen = self._answers.get(key, [])
+
+        def check(answers: tuple[Any, ...]) -> None:
+            if answers in seen:
+                seen.remove(answers)
+            elif unsized is not None and (seen or self.programs[key]):
+                raise unsized
+            elif not self.fullgraph and (unsized is not None or len(answers) > _FEW_ANSWERS):
+                raise Awaited(answers)
+
+        unsized: Unsized | None = None
         try:
-            return recorded(self.function, given.leaves, build, self.backend)
+            return recorded(self.function, given.leaves, build, self.backend, check)
         except Unsized as refusal:
             unsized = refusal
-
-        def check(sizes: tuple[int, ...]) -> None:
-            if not self.fullgraph and key not in self._sizes:
-                raise Awaited(sizes)
-            if self._sizes.setdefault(key, sizes) != sizes:
-                raise unsized
-
-        return recorded(self.function, given.leaves, build, self.backend, check)
+        return recorded(self.function, given.leaves, build, self.backend, check, asks_sizes=True)
 
     def _eagerly(self, key: Any, why: BaseException, args: Any, kwargs: Any) -> Any:
         """Run the function as it is, and say so once, unless it raises itself."""

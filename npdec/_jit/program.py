@@ -295,14 +295,15 @@ def recorded(
     leaves: Sequence[Any],
     build: Callable[[Environment, list[Any]], tuple[Any, dict[str, Any]]],
     backend: Callable[[torch.fx.GraphModule, list[torch.Tensor]], Callable[..., Any]],
-    check_sizes: Callable[[tuple[int, ...]], None] | None = None,
+    check: Callable[[tuple[Any, ...]], None],
+    asks_sizes: bool = False,
 ) -> Program:
     """The program of a function for arguments of which these are the leaves. `build` puts leaves together again.
 
-    Raises Refused where there is none, and whatever the function raises. Nothing outside has changed then. Shapes may
-    depend on numbers where `check_sizes` looks at all that Python asked for before the graph is compiled.
+    Raises Refused where there is none, and whatever the function raises. Nothing outside has changed then. Before the
+    graph is compiled `check` looks at the numbers that Python asked for, on which shapes depend if it `asks_sizes`.
     """
-    recorder, draws = Recorder(check_sizes is not None), Draws()
+    recorder, draws = Recorder(asks_sizes), Draws()
     sources: list[_Source] = []
 
     def stand_in(leaf: Any, place: int | None, get: Get | None) -> Any:
@@ -350,8 +351,7 @@ def recorded(
                 raise Refused("it sets the shape, the dtype or the decomposition of an array that is given")
         if draws.calls and len(recorder.conditions) > draws.asked:
             raise Refused("it asks for numbers, and draws others from a generator")
-        if check_sizes is not None:
-            check_sizes(tuple([number for _, number in recorder.conditions.values()]))
+        check(tuple([number for _, number in recorder.conditions.values()]))
         graph = recorder.finished(results.tensors, [steps is None for steps in results.strides])
     program = Program(recorder, environment, sources, draws)
     owners = program.owners(leaves)

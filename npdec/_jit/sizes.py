@@ -23,11 +23,11 @@ class Unsized(Refused):
 
 
 class Awaited(Refused):
-    """There is a graph for these sizes, which nobody knows to come again."""
+    """There is a graph for these answers to what Python asked for, which nobody knows to come again."""
 
-    def __init__(self, sizes: tuple[int, ...]) -> None:
-        super().__init__("the shapes of results depend on numbers")
-        self.sizes = sizes
+    def __init__(self, answers: tuple[Any, ...]) -> None:
+        super().__init__("what it does depends on numbers")
+        self.answers = answers
 
 
 class Sizes:

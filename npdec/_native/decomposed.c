@@ -20,7 +20,7 @@ int
 differs(PyObject *variable, PyObject *usual)
 {
     PyObject *found;
-    if (PyContextVar_Get(variable, usual, &found) < 0)
+    if (variable == NULL || PyContextVar_Get(variable, usual, &found) < 0) /* NULL until something is decomposed */
         return 1;
     Py_XDECREF(found);
     return found != usual;

@@ -382,3 +382,13 @@ def test_without_it() -> None:
     environment = os.environ | {"NPDEC_PURE_PYTHON": "1"}
     found = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
     assert found.stdout.split() == ["None", "7.0"]
+
+
+@pytest.mark.slow
+def test_before_anything_is_decomposed() -> None:
+    """Recordings ask for the numbers of scalars, in programs that decompose nothing."""
+    program = (
+        "import torch, npdec; from npdec._native import calls; print(calls.numbers_as(torch.ones(()), torch.float64))"
+    )
+    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert found.stdout.split() == ["None"]

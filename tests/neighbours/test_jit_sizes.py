@@ -102,3 +102,32 @@ f = lambda x: np.polynomial.chebyshev.chebval(x, [1, 2]) + np.polynomial.Chebysh
 assert (np.jit(f, backend="eager", fullgraph=True)(x) == f(x)).all()
 """
     subprocess.run([sys.executable, "-c", code], check=True, timeout=300)
+
+
+def test_nothing_is_compiled_for_many_answers_until_they_come_again():
+    made = []
+
+    def backend(graph, inputs):
+        made.append(graph)
+        return graph.forward
+
+    def f(x):
+        return [2 * one if one > 0 else -one for one in x]
+
+    def program(_, x):
+        return f(x)
+
+    one, other = numpy.array([1.0, -1.0] * 5), numpy.array([1.0, -2.0, -3.0, 4.0, 5.0] * 2)
+    fast = np.jit(f, backend=backend)
+    for x, graphs in ((one, 0), (other, 0), (one * 3, 1), (one, 1), (other, 2), (other * 2, 2), (one * 5, 2)):
+        _check(fast, program, x)
+        assert len(made) == graphs
+    made.clear()
+    _check(np.jit(f, backend=backend, fullgraph=True), program, one)
+    assert len(made) == 1
+    fast = np.jit(f, backend=backend)
+    for i in range(8):
+        _check(fast, program, numpy.where(numpy.arange(10) > i, 1.0, -1.0))
+    with pytest.warns(UserWarning, match="were others in each of 8 calls"):
+        _check(fast, program, one)
+    assert len(made) == 1
