@@ -32,6 +32,7 @@ from npdec._jit.operations import (
     written,
 )  # fmt: skip
 from npdec._jit.rolls import Rolls
+from npdec._jit.simplified import simplify
 from npdec._jit.sizes import Sizes
 from npdec._torch.tracing import Refused
 
@@ -105,8 +106,8 @@ class Recorder(TorchDispatchMode):
         return self._memories.epoch(self._known(tensor))
 
     def _numbers_of(self, tensor: torch.Tensor) -> tuple[Any, ...]:
-        how = tensor.dtype, tensor.is_conj(), tensor.is_neg()
-        return memory(tensor), tensor.storage_offset(), self._memories.epoch(tensor), how
+        bits = tensor.is_conj(), tensor.is_neg()
+        return memory(tensor), tensor.storage_offset(), self._memories.epoch(tensor), tensor.dtype, *bits
 
     def finished(self, results: Iterable[torch.Tensor], apart: Iterable[bool]) -> torch.fx.GraphModule:
         """The graph of these results, and last, if there are conditions, whether they hold. A result that is `apart`
@@ -115,21 +116,21 @@ class Recorder(TorchDispatchMode):
             self._take_back()
         nodes = [self._result(result) if alone else self.node(result) for result, alone in zip(results, apart)]
         if self.conditions:
-            hold = [self.graph.call_function(_aten.eq.Scalar, one) for one in self.conditions.values()]
-            together = self.graph.call_function(_aten.stack.default, (hold,))
-            nodes.append(self.graph.call_function(_aten.all.default, (together,)))
+            call = self.graph.call_function
+            hold = call(_aten.stack.default, ([call(_aten.eq.Scalar, one) for one in self.conditions.values()],))
+            nodes.append(call(_aten.all.default, (hold,)))
         self.graph.output(tuple(nodes))
         self._rolls.sliced(self.graph)
         kept = set(map(self.node, self.looked_at))
+        if self.most == loops.MOST_OPERATIONS:
+            simplify(self.graph, kept)
         self.graph.eliminate_dead_code(lambda node: node in kept or node.is_impure())
         return torch.fx.GraphModule(self.root, self.graph)
 
     def close(self) -> None:
         """Let go of all tensors."""
-        for held in (
-            self._nodes, self._layouts, self._held, self._stand_ins, self._constants, self._numbers, self._given,
-            self._forwarded, self.after,
-        ):  # fmt: skip
+        known = self._nodes, self._layouts, self._stand_ins, self._constants, self._numbers, self.after
+        for held in (*known, self._held, self._given, self._forwarded):
             held.clear()
         self._memories = Memories()
         self.bounds = Bounds(self._memories.epoch)
@@ -172,12 +173,10 @@ class Recorder(TorchDispatchMode):
         if made is not None and not any(isinstance(leaf, torch.Tensor) for leaf in tree_iter(made)):
             return made  # a device, a shape
         to_nodes = lambda leaf: self._nodes[id(leaf)] if isinstance(leaf, torch.Tensor) else leaf  # noqa: E731
-        known: dict[int, torch.Tensor] = {}
-        if constants is None and only_reads(func):
-            known = {id(tensor): self._read(tensor) for tensor in tensors}
-        elif func is _aten.copy_.default and args[1] is not args[0]:
-            known = {id(args[1]): self._read(args[1])}
-        known = {place: found for place, found in known.items() if id(found) != place}
+        read: list[torch.Tensor] = tensors if constants is None and only_reads(func) else []
+        if func is _aten.copy_.default and args[1] is not args[0]:
+            read = [args[1]]
+        known = {id(tensor): found for tensor in read if (found := self._read(tensor)) is not tensor}
         if func._schema.is_mutable:
             self._keep_what_was(func, args, kwargs)
         used = tree_map(lambda leaf: known.get(id(leaf), leaf), (args, kwargs)) if known else (args, kwargs)
@@ -347,8 +346,7 @@ class Recorder(TorchDispatchMode):
     def _number(self, tensor: torch.Tensor) -> Any:
         constant = self._constant(tensor)
         if constant is not None:
-            with _disable_current_modes():
-                return constant.item()
+            return _item(constant)
         if tensor.dtype.is_floating_point or tensor.dtype.is_complex:
             raise Refused("Python asks for a number (float(), .item(), math) that depends on the arguments")
         low, top = self.bounds.of(tensor) or (0, 1)
@@ -358,8 +356,7 @@ class Recorder(TorchDispatchMode):
         if len(self.conditions) >= _MOST_CONDITIONS:
             raise Refused(f"it asks for more than {_MOST_CONDITIONS} numbers that depend on the arguments")
         self._answer()
-        with _disable_current_modes():
-            number = self._numbers[node].item()
+        number = _item(self._numbers[node])
         kept = self.graph.call_function(_aten.clone.default, (node,))  # it may be written later
         kept.meta.update(node.meta)
         self._operations.append(kept)
@@ -367,10 +364,8 @@ class Recorder(TorchDispatchMode):
         return number
 
     def _is_equal(self, a: torch.Tensor, b: torch.Tensor) -> bool:
-        if a.shape != b.shape:
-            return False
         with self:
-            return bool(torch.eq(a, b).all())
+            return a.shape == b.shape and bool(torch.eq(a, b).all())
 
     def _check_errors(self, info: torch.Tensor, name: str, *, is_matrix: bool = False) -> None:
         """What torch asks after a factorisation: that it succeeded."""
@@ -397,3 +392,8 @@ class Recorder(TorchDispatchMode):
                     if self._bytes > _MOST_BYTES:
                         raise Refused("to answer what Python asks for takes too much memory")
         self._answered = len(self._operations)
+
+
+def _item(tensor: torch.Tensor) -> Any:
+    with _disable_current_modes():
+        return tensor.item()
