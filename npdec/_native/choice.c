@@ -209,8 +209,8 @@ where(PyObject *const *args, Py_ssize_t count, Operand *given)
             || (given[i].given == NULL && (!are_few(size_of(given[i].at)) || !is_in_order(given[i].at))))
             return or_none(left_to_python());
     int kind = kind_of_both(given[1].kind, given[2].kind);
-    if (kind < 0 || SIZES[kind] == 2 || given[0].given != NULL || given[0].kind != BOOL
-        || is_watching() || !is_brought(&given[1], kind)
+    if (kind < 0 || SIZES[kind] == 2 || given[0].given != NULL
+        || is_watching() || (given[0].kind != BOOL && !copied(&given[0], BOOL)) || !is_brought(&given[1], kind)
         || !is_brought(&given[2], kind) || is_seen_by_torch())
         return or_none(left_to_python());
     made.rank = 0;

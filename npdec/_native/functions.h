@@ -8,6 +8,7 @@ PyObject *attach_scalars(PyObject *module, PyObject *args);
 
 /* operators.c */
 PyObject *attach_operator(PyObject *module, PyObject *args);
+PyObject *attach_ufuncs(PyObject *module, PyObject *table);
 
 /* arrays.c */
 PyObject *view(PyObject *module, PyObject *const *args, Py_ssize_t count);
@@ -32,6 +33,8 @@ PyObject *attach_lazy(PyObject *module, PyObject *args);
 PyObject *few_outer(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *few_where(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *few_copyto(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *few_putmask(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *few_clip(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *attach_few(PyObject *module, PyObject *args);
 
 /* creation.c */

@@ -37,11 +37,11 @@ __all__ = ["statements"]
 
 _Kind, _Tensor = inspect.Parameter, torch.Tensor
 # The functions that `npdec._native` computes of few numbers, or leaves to Python, and how many parameters it is given.
-_FEW = {"zeros": 2, "ones": 2, "empty": 2, "zeros_like": 1, "ones_like": 1, "empty_like": 1, "copy": 1, "arange": 3}
+_FEW = {"zeros": 2, "ones": 2, "empty": 2, "zeros_like": 1, "ones_like": 1, "empty_like": 1, "copy": 1, "arange": 4}
 _FEW |= {"where": 3, "max": 1, "min": 1, "concatenate": 2, "stack": 2, "hstack": 1, "vstack": 1, "reshape": 2}
 _FEW |= {"ravel": 1, "nonzero": 1, "trace": 1, "take_along_axis": 3, "searchsorted": 3}
-_FEW |= {"transpose": 2, "squeeze": 2, "full": 3, "column_stack": 1}
-_WRITTEN = {"put_along_axis": 4, "copyto": 2, "fill_diagonal": 2}  # which say whether they have
+_FEW |= {"transpose": 2, "squeeze": 2, "full": 3, "column_stack": 1, "clip": 4}
+_WRITTEN = {"put_along_axis": 4, "copyto": 4, "putmask": 3, "fill_diagonal": 2}  # which say whether they have
 # Those that it computes by name of an array, and along an axis.
 _REDUCED = frozenset({"any", "all", "count_nonzero", "argmax", "argmin", "sum", "prod"})
 _OF_INTEGERS = {"sum": frozenset(RANGES) | {torch.bool}, "prod": frozenset(RANGES)}
@@ -192,7 +192,8 @@ def _in_native(name: str, parameters: tuple[Parameter, ...], namespace: dict[str
     else:
         few, words = calls.few_running, [repr(_RUNNING[name]), *words]
     namespace["_few"] = few
-    tests = [*(f"{p.name} is {default_of(p)}" for p in others), "not _tracing()"]
+    tests = [f"not {p.name}" if p.kind is _Kind.VAR_KEYWORD else f"{p.name} is {default_of(p)}" for p in others]
+    tests.append("not _tracing()")
     if name in _OF_INTEGERS:  # which is seen sooner here
         namespace["_few_dtypes"] = _OF_INTEGERS[name]
         tests.insert(0, f"type({given[0].name}) is _Array and {given[0].name}._d in _few_dtypes")

@@ -1,0 +1,81 @@
+"""Calls that are computed in memory of arrays of few elements, held to NumPy's answers."""
+
+import numpy
+import pytest
+
+import npdec as np
+
+TABLE = numpy.arange(24.0).reshape(4, 6) - 11
+
+
+def _pair(array):
+    return array.copy(), np.array(array)
+
+
+def _same(theirs, ours):
+    assert ours.dtype == theirs.dtype
+    assert ours.shape == theirs.shape
+    numpy.testing.assert_array_equal(numpy.asarray(ours), theirs)
+
+
+def test_ranges_in_other_dtypes():
+    for dtype in (float, "float32", "int8", "uint32", "uint64", int):
+        for ends in ((5,), (10, -11, -2), (0, 100, 7), (3, 3)):
+            if dtype in ("uint32", "uint64") and min(ends) < 0:
+                continue
+            _same(numpy.arange(*ends, dtype=dtype), np.arange(*ends, dtype=dtype))
+
+
+def test_bounds_of_integers_and_floats():
+    for array in (TABLE, TABLE.astype(int), TABLE.astype("int8"), TABLE.astype("float32")):
+        a, b = _pair(array)
+        for low, high in ((-2, 3), (0.5, 4), (5, 1), (numpy.int8(-3), 2)):
+            _same(a.clip(low, high), b.clip(low, high))
+    assert np.clip(b, -1, 1, out=b) is b
+    _same(numpy.clip(a, -1, 1), b)
+
+
+def test_another_shape_of_what_does_not_lie_in_a_row():
+    a, b = _pair(TABLE)
+    views = [lambda x: x.T, lambda x: x[:, ::2], lambda x: x[1:3, 1:5], lambda x: x[::2], lambda x: x[::-1]]
+    for view in views:
+        for shape in (-1, (2, -1), (-1, 2, 2), (1, -1, 1)):
+            theirs, ours = view(a).reshape(shape), view(b).reshape(shape)
+            _same(theirs, ours)
+            assert np.shares_memory(ours, b) == numpy.shares_memory(theirs, a)
+
+
+def test_writes_where_a_mask_is_true():
+    for value in (0, 1.5, TABLE[::-1].copy(), numpy.float64(2)):
+        a, b = _pair(TABLE)
+        numpy.copyto(a, value, where=a > 0)
+        np.copyto(b, np.array(value) if isinstance(value, numpy.ndarray) else value, where=b > 0)
+        _same(a, b)
+    numpy.putmask(a, a < 0, 7)
+    np.putmask(b, b < 0, 7)
+    _same(a, b)
+    with pytest.raises(TypeError, match="according to the rule 'safe'"):
+        np.copyto(b, 0, where=np.ones((4, 6), dtype=int))
+
+
+def test_conditions_that_are_numbers():
+    a, b = _pair(TABLE.astype("uint8") % 3)
+    _same(numpy.where(a & 1, a, numpy.uint8(9)), np.where(b & 1, b, np.uint8(9)))
+
+
+def test_operators_of_scalars_of_any_dtype_beside_arrays():
+    a, b = _pair(numpy.arange(1, 9, dtype="uint32"))
+    _same(numpy.uint32(5) ^ a, np.uint32(5) ^ b)
+    _same(numpy.int8(3) * a, np.int8(3) * b)
+    numpy.testing.assert_allclose(numpy.asarray(np.float64(1.5) ** b), numpy.float64(1.5) ** a, rtol=1e-15)
+    numpy.testing.assert_allclose(numpy.asarray(np.arctan2(TABLE, b[:6])), numpy.arctan2(TABLE, a[:6]), rtol=1e-15)
+
+
+def test_functions_of_one_number_are_those_of_an_array_of_it():
+    for name in ("cos", "exp", "log", "tanh", "sqrt"):
+        for number in (0.3, 2.0):
+            made = getattr(np, name)(np.float64(number))
+            assert type(made) is np.float64
+            assert made == getattr(np, name)(np.array([number]))[0] == getattr(np, name)(number)
+    with np.errstate(divide="raise"), pytest.raises(FloatingPointError):
+        np.log(np.float64(0))
