@@ -168,7 +168,43 @@ few_chosen(PyObject *array, PyObject *key)
         || is_seen_by_torch())
         return left_to_python();
     PyObject *found = is_mask ? by_mask(of, key) : by_indices(of, key);
+    Elements beside;
+    const Elements *indices;
+    if (found == NULL && !is_mask && !PyErr_Occurred() && elements_of(key, &beside, &indices) && is_in_order(indices)) {
+        PyObject *rows = laid_as(key, -1, BY_ROWS); /* indices with gaps between them */
+        if (rows != NULL && rows != key)
+            found = by_indices(of, rows);
+        Py_XDECREF(rows);
+    }
     return found != NULL ? found : left_to_python();
+}
+
+int
+is_column(PyObject *array, PyObject *key)
+{
+    Elements here;
+    const Elements *of;
+    return PyTuple_CheckExact(key) && PyTuple_GET_SIZE(key) == 2 && PyTuple_GET_ITEM(key, 1) == Py_None
+        && Py_IS_TYPE(PyTuple_GET_ITEM(key, 0), arrays.type) && elements_of(array, &here, &of) && of->rank == 1;
+}
+
+PyObject *
+few_column(PyObject *array, PyObject *key)
+{
+    PyObject *found = few_chosen(array, PyTuple_GET_ITEM(key, 0));
+    const Elements *of = found == NULL ? NULL : lazily_held(found);
+    if (of == NULL || of->rank != 1) {
+        Py_XDECREF(found);
+        return left_to_python();
+    }
+    Elements column = {.memory = of->memory, .kind = of->kind, .itemsize = of->itemsize, .rank = 2};
+    column.shape[0] = of->shape[0];
+    column.shape[1] = 1;
+    column.strides[0] = of->strides[0];
+    column.strides[1] = of->itemsize;
+    PyObject *view = lazy_view(found, &column);
+    Py_DECREF(found);
+    return view;
 }
 
 /* Elements of one array where a mask is true, else what is there. */

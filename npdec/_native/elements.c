@@ -209,6 +209,7 @@ static PyObject *
 chosen(PyObject *array, PyObject *key)
 {
     return Py_IS_TYPE(key, arrays.type) ? few_chosen(array, key)
+         : is_column(array, key)        ? few_column(array, key)
          : has_arrays(key)              ? few_picked(array, key)
                                         : read_part(array, key);
 }

@@ -197,6 +197,8 @@ Py_ssize_t read_shape(PyObject *shape, int *open, Elements *made);
 
 /* choice.c */
 PyObject *few_chosen(PyObject *array, PyObject *key); /* what an array of indices or a mask chooses, or NULL */
+int is_column(PyObject *array, PyObject *key);        /* whether it is such a vector and None, of a vector */
+PyObject *few_column(PyObject *array, PyObject *key); /* what that chooses, with another axis; or NULL */
 int few_put(PyObject *array, PyObject *key, PyObject *value); /* writes there: 1 where that is done, 0 where not */
 
 /* keys.c */

@@ -79,3 +79,39 @@ def test_functions_of_one_number_are_those_of_an_array_of_it():
             assert made == getattr(np, name)(np.array([number]))[0] == getattr(np, name)(number)
     with np.errstate(divide="raise"), pytest.raises(FloatingPointError):
         np.log(np.float64(0))
+
+
+def test_sums_of_arrays_that_lie_otherwise_are_laid_as_the_first():
+    a, b = _pair(TABLE[:, :4] * (1 + 1j))
+    for theirs, ours in ((a + a.T, b + b.T), (a.T - a, b.T - b)):
+        _same(theirs, ours)
+    assert (b.T + b).strides == (b.T.copy(order="F") + b).strides == (16, 64)
+
+
+def test_indices_with_gaps_and_columns_of_what_is_chosen():
+    a, b = _pair(TABLE.ravel())
+    index = numpy.array([[0, 5, 7], [-1, 2, 3]])
+    _same(a[index[:, :2]], b[np.array(index)[:, :2]])
+    column = b[b > 0, None]
+    _same(a[a > 0, None], column)
+    column += 1
+    _same(a, b)
+
+
+def test_shuffles_draw_the_same():
+    a, b = _pair(TABLE)
+    for array, generator in ((a, numpy.random.default_rng(3)), (b, np.random.default_rng(3))):
+        generator.shuffle(array)
+        generator.shuffle(array[1])
+        generator.shuffle(array, axis=1)
+    _same(a, b)
+
+
+def test_means_of_every_dtype():
+    for dtype in (float, "float32", "int8", "int64", "uint8", bool, complex):
+        a, b = _pair(TABLE.astype(dtype))
+        for axis in (None, 0, -1):
+            _same(a.mean(axis), b.mean(axis))
+        assert type(b.mean()) is getattr(np, a.mean().dtype.name)
+    with pytest.warns(RuntimeWarning, match="Mean of empty slice"):
+        assert np.isnan(np.zeros(0).mean())
