@@ -1,6 +1,6 @@
 /* Calls of ufuncs with plain arrays, and the operators that stand for them: what `npdec._normalizer.sources` says in
  * Python of arrays of one dtype that torch computes itself, and of a Python number beside one. */
-#include "native.h"
+#include "few.h"
 
 typedef struct {
     PyObject *function;
@@ -299,6 +299,26 @@ in_place(const Call *call, PyObject *x, PyObject *y)
 
 /* --- the functions that these stand before ------------------------------------------------------------------------ */
 
+/* What torch computes in a dtype, written into an array of it and of the shape of the result; NULL where that is
+ * Python's. */
+static PyObject *
+copied_into(const Call *call, PyObject *x, PyObject *y, PyObject *out)
+{
+    PyObject *like = Py_IS_TYPE(x, arrays.type) ? x : y;
+    if (call->result != Py_None || !Py_IS_TYPE(out, arrays.type) || like == NULL || !Py_IS_TYPE(like, arrays.type)
+        || SLOT(out, arrays.of_dtype) != SLOT(like, arrays.of_dtype) || !can_write(out))
+        return NULL;
+    PyObject *made = y == NULL ? of_one(call, x) : of_both(call, x, y), *of_copyto[2] = {out, made};
+    if (made == NULL || !Py_IS_TYPE(made, arrays.type) || !is_shaped_as(made, out)) {
+        Py_XDECREF(made);
+        return left_to_python();
+    }
+    PyObject *done = few_copyto(NULL, of_copyto, 2), *found = done == Py_True ? Py_NewRef(out) : NULL;
+    Py_XDECREF(done);
+    Py_DECREF(made);
+    return found != NULL ? found : left_to_python();
+}
+
 /* What is written into `out`, which is the only word, of a ufunc of so many operands; NULL where that is Python's. */
 static PyObject *
 into(const Call *call, PyObject *const *args, size_t nargsf, PyObject *names, int operands)
@@ -306,10 +326,12 @@ into(const Call *call, PyObject *const *args, size_t nargsf, PyObject *names, in
     static PyObject *out;
     if (out == NULL)
         out = PyUnicode_InternFromString("out");
-    if (names == NULL || call->few == NULL || call->is_power || call->skipped != 1 || PyTuple_GET_SIZE(names) != 1
+    if (names == NULL || call->skipped != 1 || PyTuple_GET_SIZE(names) != 1
         || PyTuple_GET_ITEM(names, 0) != out || PyVectorcall_NARGS(nargsf) != operands + 1 || is_traced())
         return NULL;
-    return few_into(call->few, args[1], operands == 2 ? args[2] : NULL, args[operands + 1]);
+    PyObject *x = args[1], *y = operands == 2 ? args[2] : NULL;
+    return call->few == NULL || call->is_power ? copied_into(call, x, y, args[operands + 1])
+                                               : few_into(call->few, x, y, args[operands + 1]);
 }
 
 static PyObject *

@@ -139,13 +139,19 @@ by_mask(const Elements *of, PyObject *key)
     if (mask->rank == 1 ? mask->shape[0] != of->shape[0] : !are_vectors(&of, &mask, vectors))
         return NULL;
     Py_ssize_t count = true_in(mask), row = row_of(of);
-    if (count == 0 || row == 0 || !are_few(product(count, row)))
+    if (row == 0 || !are_few(product(count, row)))
         return NULL;
     made.kind = of->kind;
     made.itemsize = of->itemsize;
     made.rank = of->rank;
     memcpy(made.shape, of->shape, sizeof(made.shape));
     made.shape[0] = count;
+    if (count == 0) {
+        Py_ssize_t by = made.itemsize;
+        for (int axis = made.rank; axis-- > 0; by *= made.shape[axis] > 0 ? made.shape[axis] : 1)
+            made.strides[axis] = by;
+        return empty_array(&made);
+    }
     PyObject *result = new_lazy(&made);
     size_t length = (size_t)(row * of->itemsize);
     char *to = made.memory;
@@ -192,8 +198,10 @@ PyObject *
 few_column(PyObject *array, PyObject *key)
 {
     PyObject *found = few_chosen(array, PyTuple_GET_ITEM(key, 0));
-    const Elements *of = found == NULL ? NULL : lazily_held(found);
-    if (of == NULL || of->rank != 1) {
+    Elements here;
+    const Elements *of = NULL;
+    int is_known = found != NULL && elements_of(found, &here, &of) && of->rank == 1;
+    if (!is_known || (of->shape[0] > 0 && (of = lazily_held(found)) == NULL)) {
         Py_XDECREF(found);
         return left_to_python();
     }
@@ -202,7 +210,7 @@ few_column(PyObject *array, PyObject *key)
     column.shape[1] = 1;
     column.strides[0] = of->strides[0];
     column.strides[1] = of->itemsize;
-    PyObject *view = lazy_view(found, &column);
+    PyObject *view = column.shape[0] == 0 ? empty_array(&column) : lazy_view(found, &column);
     Py_DECREF(found);
     return view;
 }

@@ -65,6 +65,11 @@ PyObject *few_hstack(PyObject *module, PyObject *items);
 PyObject *few_vstack(PyObject *module, PyObject *items);
 PyObject *few_column_stack(PyObject *module, PyObject *items);
 
+/* diagonals.c */
+PyObject *few_eye(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *few_diag(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *few_diagonal(PyObject *module, PyObject *const *args, Py_ssize_t count);
+
 /* views.c */
 PyObject *few_reshape(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *few_ravel(PyObject *module, PyObject *array);

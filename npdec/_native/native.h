@@ -113,6 +113,7 @@ int open_simply(PyObject *array);                     /* open the window of one 
 PyObject *new_lazy(Elements *whole);                  /* a lazy array of a shape and kind; the rest is filled in */
 PyObject *new_lazy_laid(Elements *whole, Py_ssize_t size); /* the same, with strides, of so many bytes */
 PyObject *lazy_view(PyObject *array, const Elements *part); /* of a lazy array */
+PyObject *empty_array(const Elements *part);          /* which has no elements, and a tensor */
 PyObject *empty_view(PyObject *array, const Elements *part); /* the same, which has no elements, and a tensor */
 int settle(PyObject *array);                          /* make the tensors of a lazy array and all over its memory */
 PyObject *tensor_of(PyObject *array);                 /* borrowed, if it carries nothing; else NULL */

@@ -40,7 +40,7 @@ _Kind, _Tensor = inspect.Parameter, torch.Tensor
 _FEW = {"zeros": 2, "ones": 2, "empty": 2, "zeros_like": 1, "ones_like": 1, "empty_like": 1, "copy": 1, "arange": 4}
 _FEW |= {"where": 3, "max": 1, "min": 1, "concatenate": 2, "stack": 2, "hstack": 1, "vstack": 1, "reshape": 2}
 _FEW |= {"ravel": 1, "nonzero": 1, "trace": 1, "take_along_axis": 3, "searchsorted": 3}
-_FEW |= {"transpose": 2, "squeeze": 2, "full": 3, "column_stack": 1, "clip": 4}
+_FEW |= {"transpose": 2, "squeeze": 2, "full": 3, "column_stack": 1, "clip": 4, "eye": 4, "diag": 2, "diagonal": 2}
 _WRITTEN = {"put_along_axis": 4, "copyto": 4, "putmask": 3, "fill_diagonal": 2}  # which say whether they have
 # Those that it computes by name of an array, and along an axis.
 _REDUCED = frozenset({"any", "all", "count_nonzero", "argmax", "argmin", "sum", "prod"})
@@ -48,6 +48,7 @@ _OF_INTEGERS = {"sum": frozenset(RANGES) | {torch.bool}, "prod": frozenset(RANGE
 _RUNNING = {"cumsum": "sum", "cumprod": "prod"}
 _TURNED = {"convolve": True, "correlate": False}  # whether the second sequence is
 _PAIRED = {"outer": "multiply"}
+_FROZEN_VIEWS = frozenset({"diag", "diagonal"})  # which are told for what reason they are read-only
 _AT_LEAST = {"atleast_1d": 1, "atleast_2d": 2, "atleast_3d": 3}
 _REFUSALS = (RuntimeError, IndexError, TypeError, ValueError, OverflowError)
 
@@ -183,6 +184,8 @@ def _in_native(name: str, parameters: tuple[Parameter, ...], namespace: dict[str
     words = [p.name for p in given]
     if name in _FEW or name in _WRITTEN:
         few = getattr(calls, f"few_{name}")
+        words += ["_FROZEN"] if name in _FROZEN_VIEWS else []
+        namespace["_FROZEN"] = FROZEN
     elif name in _PAIRED:
         few, words = calls.few_outer, [repr(_PAIRED[name]), *words]
     elif name in _AT_LEAST:

@@ -115,3 +115,28 @@ def test_means_of_every_dtype():
         assert type(b.mean()) is getattr(np, a.mean().dtype.name)
     with pytest.warns(RuntimeWarning, match="Mean of empty slice"):
         assert np.isnan(np.zeros(0).mean())
+
+
+def test_diagonals_of_matrices_and_matrices_of_diagonals():
+    a, b = _pair(TABLE)
+    for k in (0, 2, -3, 6, -9):
+        _same(numpy.diag(a, k), np.diag(b, k))
+        _same(numpy.diagonal(a, k), np.diagonal(b, k))
+        _same(numpy.diag(a[0], k), np.diag(b[0], k))
+        for dtype in (float, int, bool, complex, "float32"):
+            _same(numpy.eye(3, 5, k, dtype), np.eye(3, 5, k, dtype))
+    seen = np.diag(b)
+    b[1, 1] = 99
+    assert seen[1] == 99
+    with pytest.raises(ValueError, match="read-only"):
+        seen[0] = 1
+
+
+def test_elements_of_what_torch_computed_are_read_and_written_in_memory():
+    a = np.eye(3) @ np.array([[1.0, 2, 3], [4, 5, 6], [7, 8, 9]])
+    seen, tensor = np.diag(a), a.tensor
+    assert a[1, 2] == 6
+    a[1, 1] = 10
+    assert seen[1] == tensor[1, 1] == 10
+    tensor[0, 0] = -1
+    assert a[0, 0] == seen[0] == -1
