@@ -197,21 +197,23 @@ is_column(PyObject *array, PyObject *key)
 PyObject *
 few_column(PyObject *array, PyObject *key)
 {
-    PyObject *found = few_chosen(array, PyTuple_GET_ITEM(key, 0));
-    Elements here;
-    const Elements *of = NULL;
-    int is_known = found != NULL && elements_of(found, &here, &of) && of->rank == 1;
-    if (!is_known || (of->shape[0] > 0 && (of = lazily_held(found)) == NULL)) {
-        Py_XDECREF(found);
-        return left_to_python();
-    }
-    Elements column = {.memory = of->memory, .kind = of->kind, .itemsize = of->itemsize, .rank = 2};
-    column.shape[0] = of->shape[0];
+    PyObject *found = few_chosen(array, PyTuple_GET_ITEM(key, 0)), *view = NULL;
+    const Elements *of = found == NULL ? NULL : lazily_held(found);
+    int kind = kind_of_dtype(SLOT(array, arrays.of_dtype)); /* what has no elements is not held */
+    Elements column = {.kind = kind, .itemsize = SIZES[kind], .rank = 2};
     column.shape[1] = 1;
-    column.strides[0] = of->strides[0];
-    column.strides[1] = of->itemsize;
-    PyObject *view = column.shape[0] == 0 ? empty_array(&column) : lazy_view(found, &column);
-    Py_DECREF(found);
+    column.strides[0] = column.strides[1] = column.itemsize;
+    if (of != NULL && of->rank == 1) {
+        column.memory = of->memory;
+        column.shape[0] = of->shape[0];
+        column.strides[0] = of->strides[0];
+        view = lazy_view(found, &column);
+    }
+    else if (found != NULL && of == NULL && !PyErr_Occurred() && PyObject_Size(found) == 0)
+        view = empty_array(&column);
+    Py_XDECREF(found);
+    if (view == NULL)
+        return left_to_python();
     return view;
 }
 

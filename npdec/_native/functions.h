@@ -70,6 +70,9 @@ PyObject *few_eye(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *few_diag(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *few_diagonal(PyObject *module, PyObject *const *args, Py_ssize_t count);
 
+/* einsum.c */
+PyObject *few_einsum(PyObject *module, PyObject *const *args, Py_ssize_t count);
+
 /* views.c */
 PyObject *few_reshape(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *few_ravel(PyObject *module, PyObject *array);

@@ -149,6 +149,7 @@ static PyMethodDef methods[] = {
     {"few_at_least", (PyCFunction)(void (*)(void))few_at_least, METH_FASTCALL,
      "np.atleast_1d(a) and so on: few_at_least((a,), number of axes), or None."},
     {"few_squeeze", (PyCFunction)(void (*)(void))few_squeeze, METH_FASTCALL, "np.squeeze(a, axis), or None."},
+    {"few_einsum", (PyCFunction)(void (*)(void))few_einsum, METH_FASTCALL, "np.einsum(subscripts, a, b), or None."},
     {"few_eye", (PyCFunction)(void (*)(void))few_eye, METH_FASTCALL, "np.eye(N, M, k, dtype), or None."},
     {"few_diag", (PyCFunction)(void (*)(void))few_diag, METH_FASTCALL,
      "np.diag(v, k), read-only for a reason that comes third; or None."},

@@ -140,3 +140,19 @@ def test_elements_of_what_torch_computed_are_read_and_written_in_memory():
     assert seen[1] == tensor[1, 1] == 10
     tensor[0, 0] = -1
     assert a[0, 0] == seen[0] == -1
+
+
+def test_einsum_of_two_arrays():
+    drawn = numpy.random.default_rng(1)
+    n = {"b": 2, "i": 3, "j": 4, "k": 5}
+    for subscripts in ("ij,j->i", "ij,jk->ik", "ij,kj->ki", "bij,bkj->bki", "i,i->", "ij,ij->i", "bij,bjk", "ij,k->ik"):
+        for dtype in (float, "float32"):
+            terms = subscripts.partition("->")[0].split(",")
+            a, b = (drawn.standard_normal([n[label] for label in term]).astype(dtype) for term in terms)
+            theirs, ours = numpy.einsum(subscripts, a, b), np.einsum(subscripts, np.array(a), np.array(b))
+            assert (ours.dtype, ours.shape) == (theirs.dtype, theirs.shape)
+            numpy.testing.assert_allclose(
+                numpy.asarray(ours), theirs, rtol=1e-5 if dtype is not float else 1e-13, atol=1e-6
+            )
+    with pytest.raises(ValueError, match="could not be broadcast"):
+        np.einsum("ij,jk->ik", np.ones((2, 3)), np.ones((4, 5)))
