@@ -113,6 +113,7 @@ int open_simply(PyObject *array);                     /* open the window of one 
 PyObject *new_lazy(Elements *whole);                  /* a lazy array of a shape and kind; the rest is filled in */
 PyObject *new_lazy_laid(Elements *whole, Py_ssize_t size); /* the same, with strides, of so many bytes */
 PyObject *lazy_view(PyObject *array, const Elements *part); /* of a lazy array */
+PyObject *empty_array(const Elements *part);          /* which has no elements, and a tensor */
 PyObject *empty_view(PyObject *array, const Elements *part); /* the same, which has no elements, and a tensor */
 int settle(PyObject *array);                          /* make the tensors of a lazy array and all over its memory */
 PyObject *tensor_of(PyObject *array);                 /* borrowed, if it carries nothing; else NULL */
@@ -197,6 +198,8 @@ Py_ssize_t read_shape(PyObject *shape, int *open, Elements *made);
 
 /* choice.c */
 PyObject *few_chosen(PyObject *array, PyObject *key); /* what an array of indices or a mask chooses, or NULL */
+int is_column(PyObject *array, PyObject *key);        /* whether it is such a vector and None, of a vector */
+PyObject *few_column(PyObject *array, PyObject *key); /* what that chooses, with another axis; or NULL */
 int few_put(PyObject *array, PyObject *key, PyObject *value); /* writes there: 1 where that is done, 0 where not */
 
 /* keys.c */
