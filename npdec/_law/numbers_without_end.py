@@ -90,6 +90,8 @@ def over_zero(func: Function, a: Any, b: Any) -> Any:
     if found is None:
         return None
     x, y, dtype = found
+    if y.labels is None and y.x == 0:
+        return _over_constant_zero(func, a, b, x, y.x, dtype)
     middle = (x.x + x.r) / 2
     if y.labels is None or (y.x and y.r) or (not y.x and not y.r and any(y.column)) or not abs(middle) <= STEEP:
         return None
@@ -110,6 +112,16 @@ def over_zero(func: Function, a: Any, b: Any) -> Any:
         warn_infinite("reciprocal", after, before)
     value, residual = _computed(func, a, b)
     return number_of(value, residual, made, labels, dtype)
+
+
+def _over_constant_zero(func: Function, a: Any, b: Any, x: _Side, zero: float, dtype: torch.dtype) -> Any:
+    """What moves of the dividend, divided by zero, is infinite."""
+    made = [math.copysign(math.inf, c) * math.copysign(1.0, zero) if c else 0.0 for c in x.column]
+    value, residual = _computed(func, a, b)
+    if any(made):
+        warn_infinite("divide", value, residual)
+    assert x.labels is not None
+    return number_of(value, residual, made, x.labels, dtype)
 
 
 def _reciprocal(x: float) -> float:
