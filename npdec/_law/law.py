@@ -52,8 +52,7 @@ from npdec._law.jumps import share_of_jump, stepped
 from npdec._law.mean_gradient import combined, mean_gradients
 from npdec._law.multilinear import linear, multilinear
 from npdec._law.named_rules import affine, current_rule
-from npdec._law.native_forms import asked
-from npdec._law.number_by_number import ELEMENTWISE, number_by_number
+from npdec._law.number_by_number import ELEMENTWISE, of_few
 from npdec._law.ordinary import Form, is_observed
 from npdec._law.ordinary_forms import form_of, takes_options
 from npdec._law.overrides_scope import scope
@@ -383,7 +382,7 @@ def ruled(kernel: Function, parameters: Sequence[Parameter]) -> Function:
                 usual = form is not None and (not kwargs or takes_options(form))
                 made = form(kernel, args, *([kwargs] if kwargs else [])) if usual else NotImplemented
                 if made is NotImplemented and usual and kinds <= ELEMENTWISE:
-                    made = number_by_number(functools.partial(asked, form), kernel, args)
+                    made = of_few(kernel, form, rows.get(kernel), args)
                 return undisturbed(answered, args, kwargs) if made is NotImplemented else made
         return kernel(*args, **kwargs)
 

@@ -4,23 +4,43 @@ at jumps, through the ends of a domain."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import torch
 
+from npdec._decomposed.registry import Row
 from npdec._decomposed.size_limits import HANDFUL
 from npdec._decomposed.tensor import DecomposedTensor
 from npdec._law.complex_laws import REAL_OF
-from npdec._law.complex_of_few import are_few
+from npdec._law.complex_of_few import answer, are_few, is_given
+from npdec._law.native_forms import asked
+from npdec._law.of_few import listed
 from npdec._law.ordinary import built
 from npdec._native import calls
 
-__all__ = ["ELEMENTWISE", "number_by_number"]
+__all__ = ["ELEMENTWISE", "is_zero_somewhere", "number_by_number", "of_few"]
 
 Function = Callable[..., Any]
 ELEMENTWISE = frozenset({"Pointwise", "Stepwise"})  # tags that say that a function is called of each element
 _KINDS = frozenset({*REAL_OF, *REAL_OF.values()})
 _NUMBERS = frozenset({bool, int, float, complex})
+
+
+def of_few(func: Function, form: Function, row: Row | None, args: Sequence[Any]) -> Any:
+    """What an elementwise function that is none of torch's gives of a few numbers, of which its form has given nothing:
+    of complex ones together, or else of each."""
+    if not is_given(args):
+        return number_by_number(partial(asked, form), func, args)
+    law = None if row is None else row.few_complex
+    made = answer(law, func, args)
+    return number_by_number(partial(answer, law), func, args) if made is NotImplemented else made
+
+
+def is_zero_somewhere(divisor: Any) -> bool:
+    """Whether one of a few numbers is zero at an end."""
+    value, residual = getattr(divisor, "value", divisor), getattr(divisor, "residual", divisor)
+    return value.is_cpu and 0 < value.numel() <= HANDFUL and (0.0 in listed(value) or 0.0 in listed(residual))
 
 
 def number_by_number(one: Function, func: Function, args: Sequence[Any]) -> Any:

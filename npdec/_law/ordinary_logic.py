@@ -64,10 +64,14 @@ def negation(numeric: bool) -> Form:
 
 def finiteness(func: Function, args: Sequence[Any]) -> Any:
     """Whether numbers are finite, infinite or nan, where value and residual are so alike: then nothing moves."""
-    if len(args) != 1 or not is_ordinary(args[0]):
+    if len(args) != 1 or not (is_ordinary(args[0]) or _are_few_complex(args[0])):
         return NotImplemented
     value = func(args[0].value)
     return value if torch.equal(value, func(args[0].residual)) else NotImplemented
+
+
+def _are_few_complex(x: Any) -> bool:
+    return type(x) is DecomposedTensor and x.value.dtype in REAL_OF and are_few(x)
 
 
 def replaced(func: Function, args: Sequence[Any]) -> Any:
@@ -89,7 +93,7 @@ def replaced(func: Function, args: Sequence[Any]) -> Any:
 
 def _as_they_are(func: Function, x: Any, rest: Sequence[Any]) -> Any:
     """The same of a few complex numbers that are all finite."""
-    if type(x) is not DecomposedTensor or x.value.dtype not in REAL_OF or not are_few(x):
+    if not _are_few_complex(x):
         return NotImplemented
     if not all(map(cmath.isfinite, (*listed(x.value), *listed(x.residual)))):
         return NotImplemented

@@ -20,9 +20,8 @@ from npdec._impl.quotients_impl import in_both_orders
 from npdec._law.all_components import current as chunk
 from npdec._law.all_components import need_all
 from npdec._law.native_forms import in_c
-from npdec._law.number_by_number import number_by_number
 from npdec._law.numbers_in_c import jumps_of_numbers, stepped_beside
-from npdec._law.numbers_without_end import divided_by_zero
+from npdec._law.numbers_without_end import over_zeros
 from npdec._law.of_few import FEW, ROUNDINGS, all_listed, listed, multiplier, shares_of_few
 from npdec._law.ordinary import Form, Number, built, carries_graph, is_ordinary, made_of, number_in, number_of, single
 from npdec._law.ordinary_numbers import constant_beside, numbers_in_two, sum_of_two
@@ -62,7 +61,7 @@ def stepwise(
         are_two = type(args[0]) is type(args[1]) is DecomposedTensor
         made = jumps_of_numbers(shares, func, *args)
         if made is None and shares is not in_both_orders:
-            made = _over_zero(places, shares, func, args)
+            made = over_zeros(shares, partial(stepwise, places, shares), func, args)
         if made is not None:
             return made
         if are_two:
@@ -86,19 +85,6 @@ def stepwise(
     outputs = zip(value, f(x.residual, *others), strict=True)
     made = [_of_one(after, before, x, number, here.frozen_conditions) for after, before in outputs]
     return NotImplemented if any(part is NotImplemented for part in made) else tuple(made)
-
-
-def _over_zero(places: Collection[int], shares: Any, func: Function, args: Sequence[Any]) -> Any:
-    """A rounded quotient or a rest, where a divisor of a few is zero at an end; else None."""
-    divisor = getattr(args[1], "value", args[1])
-    if not (type(divisor) is torch.Tensor and divisor.ndim):
-        return divided_by_zero(shares, func, *args)
-    if not (0 < divisor.numel() <= HANDFUL and divisor.is_cpu):
-        return None
-    if 0.0 not in listed(divisor) and 0.0 not in listed(getattr(args[1], "residual", divisor)):
-        return None
-    made = number_by_number(lambda func, numbers: stepwise(places, shares, func, numbers), func, args)
-    return None if made is NotImplemented else made
 
 
 def _of_number_beside_few(places: Collection[int], func: Function, a: Any, b: Any) -> Any:

@@ -28,7 +28,7 @@ OF_ONE = {
 }  # fmt: skip
 UFUNCS = (
     "exp exp2 log log1p log10 sqrt square reciprocal sin cos tan sinh cosh tanh arctan arcsin arccos arcsinh arccosh "
-    "arctanh expm1 negative positive absolute conjugate angle real imag"
+    "arctanh expm1 negative positive absolute conjugate angle real imag sinc isfinite isnan"
 ).split()
 OF_TWO = {
     "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv, "==": operator.eq,
