@@ -224,6 +224,8 @@ static PyMethodDef methods[] = {
      "larger_number(sign, a, b), of decomposed numbers: the maximum or minimum, or None."},
     {"smooth_numbers", (PyCFunction)(void (*)(void))smooth_numbers, METH_FASTCALL,
      "smooth_numbers(which, function, a, b), of decomposed numbers: one, or None."},
+    {"few_numbers", few_numbers, METH_O,
+     "few_numbers(x): the elements of a decomposed tensor of a few, each as a decomposed number, or None."},
     {"few_mapped", (PyCFunction)(void (*)(void))few_mapped, METH_FASTCALL,
      "few_mapped(shape, constants, starts, places, weights, moves, tensors, value, residual), of decomposed tensors of few "
      "numbers: one, or None."},

@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 /* Counts the changes of what `attach_...` take, as `npdec/_native/__init__.py` does. */
-#define INTERFACE 26
+#define INTERFACE 27
 
 /* The dtypes that a Python number holds. */
 enum kind { BOOL, INT8, INT16, INT32, INT64, UINT8, UINT16, UINT32, UINT64, FLOAT16, FLOAT32, FLOAT64, COMPLEX64,
@@ -254,7 +254,8 @@ extern PyType_Spec elements_spec;
 PyObject *smooth_numbers(PyObject *, PyObject *const *, Py_ssize_t), *mean_power(PyObject *, PyObject *const *, Py_ssize_t),
     *jumps_of_arrays(PyObject *, PyObject *const *, Py_ssize_t), *over_zero(PyObject *, PyObject *const *, Py_ssize_t),
     *divided_by_zero(PyObject *, PyObject *const *, Py_ssize_t),
-    *smooth_beside(PyObject *, PyObject *const *, Py_ssize_t), *few_mapped(PyObject *, PyObject *const *, Py_ssize_t);
+    *smooth_beside(PyObject *, PyObject *const *, Py_ssize_t), *few_mapped(PyObject *, PyObject *const *, Py_ssize_t),
+    *few_numbers(PyObject *, PyObject *);
 PyObject *numbers_as(PyObject *, PyObject *const *, Py_ssize_t), *complex_chosen(PyObject *, PyObject *const *, Py_ssize_t);
 
 /* module.c */
