@@ -28,7 +28,7 @@ import npdec as np  # noqa: E402
 import samples  # noqa: E402
 from npdec._core.signatures import LAW_TAGS, MASKS, read_parameters  # noqa: E402
 from npdec._decomposed.completeness import relative_error  # noqa: E402
-from npdec._decomposed.registry import Trait, traits_of  # noqa: E402
+from npdec._decomposed.registry import Trait, rows, traits_of  # noqa: E402
 from npdec._decomposed.tensor import DecomposedTensor  # noqa: E402
 from npdec._law import law, overrides_scope  # noqa: E402
 from npdec._rules import dispatch  # noqa: E402
@@ -111,7 +111,7 @@ class Steps:
             inner is not dispatch.BY_QUADRATURE
             and not inner.passes
             and name.removeprefix("linalg_") not in FACTORISATIONS
-            and not law.is_default(func)
+            and not (func in rows and rows[func].found)
             and not inner.opaque
         ):
             self.words.add("closed form")

@@ -47,8 +47,12 @@ _THEIRS = None if _NUMPY is None else _NUMPY.einsum
 
 
 def _of_few(operands: tuple[Any, ...]) -> Any:
-    """What NumPy makes of a string and arrays of few integers, which is exact; None for others."""
-    if _THEIRS is None or type(operands[0]) is not str or tracing():
+    """What is computed in memory of few floats, and by NumPy of few integers, which is exact; None for others."""
+    if calls is None or type(operands[0]) is not str or tracing():
+        return None
+    if type(operands[1]) is wrap.ARRAY and operands[1]._d.is_floating_point:
+        return calls.few_einsum(*operands)
+    if _THEIRS is None:
         return None
     size = 1
     for x in operands[1:]:

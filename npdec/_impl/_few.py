@@ -92,3 +92,14 @@ first_greatest = _of_list(_first_greatest, lambda a, count: a.argmax().item() if
 first_least = _of_list(_first_least, lambda a, count: a.argmin().item() if count < MANY else None)
 not_zero = _of_list(_not_zero, _test(torch.Tensor.count_nonzero))
 all_true, any_true = _of_list(all, _test(torch.Tensor.all)), _of_list(any, _test(torch.Tensor.any))
+
+
+_ROUNDED = frozenset({torch.float32, torch.float16, torch.bfloat16, torch.complex64, torch.complex128})
+
+
+def mean_of_doubles(a: torch.Tensor) -> float | None:
+    """The mean of what is averaged in double precision, without another call of torch that divides."""
+    count = a.numel()
+    if a.dtype in _ROUNDED or not count or not a.dim():
+        return None
+    return float(torch.sum(a, dtype=torch.float64).item()) / count

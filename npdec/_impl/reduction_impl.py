@@ -27,12 +27,13 @@ from npdec._core.tags import (
     out_casting,
     public,
 )
-from npdec._impl import _flags, _reduce, _util
+from npdec._impl import _few, _flags, _reduce, _util
 from npdec._impl.dtypes_impl import real_dtype, result_type
 from npdec.exceptions import AxisError
 
 _SUMMED = _reduce.SUMMED
 _INEXACT = _reduce.INEXACT
+_AVERAGED = frozenset(_reduce.SUMMED | {torch.uint8})
 _SQUARED = _INEXACT - _reduce.HALF  # torch's variance agrees with NumPy's, which in half precision rounds at every step
 
 
@@ -100,7 +101,18 @@ def prod(
     return _reduce.total(_reduce.fold_prod, torch.mul, 1, a, axes, dtype, keepdims, initial, where)
 
 
-@public(method=True, errors="reduce")
+def _mean(a: torch.Tensor, *axis: int) -> torch.Tensor:
+    """The mean along an axis, or of all elements. What has none is not for torch: ValueError."""
+    if not a.numel() or not a.ndim:
+        raise ValueError("there is nothing to average")
+    return torch.mean(a, *axis) if a.dtype in _INEXACT else torch.mean(a, *axis, dtype=torch.float64)
+
+
+@public(
+    method=True,
+    errors="reduce",
+    direct=Direct(_mean, _AVERAGED, ("axis",), total=True, few=_few.mean_of_doubles, few_dtype=torch.float64),
+)
 @out_casting("unsafe")
 def mean(
     a: ArrayLike,

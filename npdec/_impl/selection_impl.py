@@ -114,9 +114,10 @@ def select(condlist: Sequence[ArrayLike], choicelist: object, default: object = 
     rest = default if type(default) in _WEAK else _host.as_tensor(default, device=device)
     common = result_type(*choices, rest)
     shape = _util.broadcast_shapes(*(_shape(x) for x in (*condlist, *choices, rest)))
-    result = _operand(rest, common, device).expand(shape)
+    result = _side(rest, common, device)
+    result = result if result.shape == shape else result.expand(shape)
     for condition, choice in zip(reversed(condlist), reversed(choices)):
-        x = scalar_tensor(choice, common, device) if isinstance(choice, int) else _operand(choice, common, device)
+        x = scalar_tensor(choice, common, device) if isinstance(choice, int) else _side(choice, common, device)
         result = torch.where(condition, x, result)
     return result
 
@@ -200,14 +201,15 @@ def piecewise(x: ArrayLike, condlist: object, funclist: object, *args: Any, **kw
     array([ 2.,  1.,  0., 10.])
     """
     functions = list(funclist)  # type: ignore[call-overload]
-    stacked = _host.as_tensor(condlist, device=x.device)
-    stacked = stacked if stacked.dtype is torch.bool else stacked != 0
-    # One condition needs no list around it. Numbers in a list are one condition, 0-d arrays are several.
-    if not stacked.ndim or (stacked.ndim == 1 and x.ndim and not hasattr(condlist[0], "__setitem__")):  # type: ignore[index]
-        stacked = stacked.unsqueeze(0)
-    conditions = list(torch.unbind(stacked))
+    conditions = _conditions_of_number(condlist, x)
+    if conditions is None:
+        stacked = _as_condition(_host.as_tensor(condlist, device=x.device))
+        # One condition needs no list around it. Numbers in a list are one condition, 0-d arrays are several.
+        if not stacked.ndim or (stacked.ndim == 1 and x.ndim and not hasattr(condlist[0], "__setitem__")):  # type: ignore[index]
+            stacked = stacked.unsqueeze(0)
+        conditions = list(torch.unbind(stacked))
     if len(functions) == len(conditions) + 1:
-        conditions.append(~torch.any(stacked, 0))
+        conditions.append(~torch.any(torch.stack(conditions), 0))
     elif len(functions) != len(conditions):
         n = len(conditions)
         raise ValueError(f"with {n} condition(s), either {n} or {n + 1} functions are expected")
@@ -215,7 +217,7 @@ def piecewise(x: ArrayLike, condlist: object, funclist: object, *args: Any, **kw
     for condition, function in zip(conditions, functions):
         rest: tuple[int, ...] = ()  # axes behind those that the condition is for
         if not condition.ndim:
-            condition = condition.expand(x.shape)
+            condition = condition.expand(x.shape) if x.ndim else condition
         elif tuple(condition.shape) != tuple(x.shape):
             condition, rest = _of_leading_axes(condition, x)
         if type(function) in (bool, int, float, complex):
@@ -244,6 +246,17 @@ def piecewise(x: ArrayLike, condlist: object, funclist: object, *args: Any, **kw
             made = _put_flat(made, index, piece)
         y = torch.where(condition, made, y) if hasattr(condition, "residual") else made
     return y
+
+
+def _as_condition(x: torch.Tensor) -> torch.Tensor:
+    return x if x.dtype is torch.bool else x != 0
+
+
+def _conditions_of_number(condlist: object, x: torch.Tensor) -> list[torch.Tensor] | None:
+    """The conditions for a number, if all are scalars or arrays without axes; None of others."""
+    if x.ndim or type(condlist) is not list or not all(hasattr(c, "dtype") and not c.ndim for c in condlist):
+        return None
+    return [_as_condition(_host.as_tensor(condition, device=x.device)) for condition in condlist]
 
 
 def _of_leading_axes(condition: torch.Tensor, x: torch.Tensor) -> tuple[torch.Tensor, tuple[int, ...]]:

@@ -134,9 +134,9 @@ def _holomorphic(operands: Sequence[Numbers], ends: Ends, dtype: torch.dtype) ->
             slopes.append(0j)
             continue
         slope = _secant(step, after, before, steepest)
-        if slope is None:
+        if slope is None and (x != -r or difference):
             return None
-        slopes.append(slope)
+        slopes.append(slope or 0j)  # between opposite ends of an even function
     return (slopes, slopes)
 
 

@@ -52,6 +52,7 @@ from npdec._law.jumps import share_of_jump, stepped
 from npdec._law.mean_gradient import combined, mean_gradients
 from npdec._law.multilinear import linear, multilinear
 from npdec._law.named_rules import affine, current_rule
+from npdec._law.number_by_number import ELEMENTWISE, of_few
 from npdec._law.ordinary import Form, is_observed
 from npdec._law.ordinary_forms import form_of, takes_options
 from npdec._law.overrides_scope import scope
@@ -64,7 +65,7 @@ from npdec._torch.functorch import mapped
 from npdec._torch.interrupts import undisturbed
 from npdec._torch.tracing import name_of, tracing
 
-__all__ = ["TaggedRule", "innermost", "is_default", "law_of", "quadrature", "ruled"]
+__all__ = ["TaggedRule", "innermost", "law_of", "quadrature", "ruled"]
 
 Function = Callable[..., Any]
 
@@ -380,6 +381,8 @@ def ruled(kernel: Function, parameters: Sequence[Parameter]) -> Function:
                 form: Any = None if tracing() or is_observed() else short()
                 usual = form is not None and (not kwargs or takes_options(form))
                 made = form(kernel, args, *([kwargs] if kwargs else [])) if usual else NotImplemented
+                if made is NotImplemented and usual and kinds <= ELEMENTWISE:
+                    made = of_few(kernel, form, rows.get(kernel), args)
                 return undisturbed(answered, args, kwargs) if made is NotImplemented else made
         return kernel(*args, **kwargs)
 
@@ -392,9 +395,3 @@ def innermost(rule: Any) -> Any:
     while (within := rule.inner) is not None:
         rule = within
     return rule
-
-
-def is_default(function: Any) -> bool:
-    """Whether the rule of a function was not declared, but found when the function was met."""
-    row = rows.get(function)
-    return row is not None and row.found

@@ -8,7 +8,7 @@ more closely: contributions that cancel, and arguments that are not finite thems
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -21,12 +21,13 @@ from npdec._impl.quotients_impl import of_quotient, of_rest
 from npdec._law import numbers_in_c
 from npdec._law.all_components import current as chunk
 from npdec._law.means_of_few import is_undefined
+from npdec._law.number_by_number import is_zero_somewhere, number_by_number
 from npdec._law.of_few import RANGE, ROUNDINGS, multiplier
 from npdec._law.ordinary import number_in, number_of
 from npdec._law.ordinary_numbers import constant_beside, listed_sum
 from npdec._torch.tracing import name_of
 
-__all__ = ["divided_by_zero", "over_zero", "undefined_power"]
+__all__ = ["over_zero", "over_zeros", "undefined_power"]
 
 Function = Callable[..., Any]
 _ANOTHER = 1 / 2  # of a step, from where on it is another one than components make (npdec._law.jumps)
@@ -90,6 +91,8 @@ def over_zero(func: Function, a: Any, b: Any) -> Any:
     if found is None:
         return None
     x, y, dtype = found
+    if y.labels is None and y.x == 0:
+        return _over_constant_zero(func, a, b, x, y.x, dtype)
     middle = (x.x + x.r) / 2
     if y.labels is None or (y.x and y.r) or (not y.x and not y.r and any(y.column)) or not abs(middle) <= STEEP:
         return None
@@ -112,6 +115,16 @@ def over_zero(func: Function, a: Any, b: Any) -> Any:
     return number_of(value, residual, made, labels, dtype)
 
 
+def _over_constant_zero(func: Function, a: Any, b: Any, x: _Side, zero: float, dtype: torch.dtype) -> Any:
+    """What moves of the dividend, divided by zero, is infinite."""
+    made = [math.copysign(math.inf, c) * math.copysign(1.0, zero) if c else 0.0 for c in x.column]
+    value, residual = _computed(func, a, b)
+    if any(made):
+        warn_infinite("divide", value, residual)
+    assert x.labels is not None
+    return number_of(value, residual, made, x.labels, dtype)
+
+
 def _reciprocal(x: float) -> float:
     return 1 / x if x else math.copysign(math.inf, x)
 
@@ -123,6 +136,15 @@ def _computed(func: Function, a: Any, b: Any) -> tuple[Any, Any]:
 
 
 # -- rounded quotients, and rests --------------------------------------------------------------------------------------
+
+
+def over_zeros(shares: Any, one: Function, func: Function, args: Sequence[Any]) -> Any:
+    """A rounded quotient, a rest, or both, over zero: of a number, or of a few, of which `one` answers each."""
+    divisor = getattr(args[1], "value", args[1])
+    if not (type(divisor) is torch.Tensor and divisor.ndim):
+        return divided_by_zero(shares, func, *args)
+    made = number_by_number(one, func, args) if is_zero_somewhere(args[1]) else NotImplemented
+    return None if made is NotImplemented else made
 
 
 def divided_by_zero(shares: Any, func: Function, a: Any, b: Any) -> Any:

@@ -167,6 +167,8 @@ def _slopes(
                 and (not traits & Trait.COARSE or x * r <= kept * step * step)
             ):
                 known = least <= abs(slope) <= most
+            elif step and x == -r and not difference:  # of an even function
+                known = True
             elif not abs(difference) < math.inf or (close is None and means is None):
                 known = False
             elif close is None:

@@ -29,7 +29,6 @@ from npdec._law.ordinary import (
     rows_of,
 )
 from npdec._law.ordinary_numbers import constant_beside, is_finite, numbers_in_two, on_host, sum_of_two
-from npdec._law.ordinary_over_zero import over_zero
 from npdec._law.ordinary_pairs import Pair, midpoint, pair_of
 
 __all__ = ["EVEN", "added", "is_even_quotient", "product", "quotient"]
@@ -251,7 +250,7 @@ def quotient(func: Function, args: Sequence[Any]) -> Any:
         made = _over_number(func, x, other)
         if made is not NotImplemented:
             return made
-    if type(other) is DecomposedTensor and not other.value.ndim and settings.get().rule == "affine":
+    if not getattr(x, "ndim", 0) and not getattr(other, "ndim", 0) and settings.get().rule == "affine":
         made = numbers_without_end.over_zero(func, x, other)
         if made is not None:
             return made
@@ -274,11 +273,11 @@ def quotient(func: Function, args: Sequence[Any]) -> Any:
     if first is None:
         through = torch.mul(steepness, pair.values[0]).neg_()
         if not _is_tame(pair.values[0]) or not is_moderate(steepness):
-            return over_zero(pair, func)
+            return NotImplemented
         return _finite(pair, func, torch.mul(second, through))
     middle, inverse = midpoint(pair, 0), torch.lerp(before, after, 0.5)
     if not steepness.numel() or not is_moderate(middle) or not _is_even(pair, before, inverse, steepness):
-        return over_zero(pair, func)
+        return NotImplemented
     first, second = torch.mul(first, inverse), torch.mul(second, steepness)
     if pair.apart:
         return _finite(pair, func, torch.cat((first, torch.mul(second, middle).neg_())))

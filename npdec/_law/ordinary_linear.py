@@ -20,6 +20,7 @@ from npdec._law.ordinary import (
     FEW,
     Form,
     built,
+    carries_graph,
     condition_in,
     is_condition,
     is_ordinary,
@@ -51,6 +52,7 @@ __all__ = [
 
 Function = Callable[..., Any]
 _MOST = torch.finfo(torch.float32).max
+_COMPLEX = frozenset({torch.complex128, torch.complex64})
 
 
 def of_each(traits: int) -> Form:
@@ -156,9 +158,11 @@ def cast_to(dtype: torch.dtype) -> Form:
 
 
 def _cast(x: Any, dtype: Any) -> Any:
-    """x in another real dtype; itself, as torch gives it, where it is of that already."""
+    """x in another dtype, a real one in a complex one too; itself, as torch gives it, where it is of that already."""
     if type(x) is DecomposedTensor and x.value.dtype is dtype:
         return x
+    if dtype in _COMPLEX and is_ordinary(x) and not carries_graph(x):
+        return built(x.value.to(dtype=dtype), rows_of(x).to(dtype=dtype), x.components.to(dtype=dtype), x.labels)
     if not (dtype is torch.float64 or dtype is torch.float32):
         return whole(x, dtype)
     number = number_in(x)

@@ -3,6 +3,7 @@ functions that tell finite numbers from others."""
 
 from __future__ import annotations
 
+import cmath
 import math
 import operator
 from collections.abc import Callable, Sequence
@@ -22,6 +23,7 @@ from npdec._law.numbers_in_c import stepped_beside
 from npdec._law.of_few import FEW, listed
 from npdec._law.ordinary import (
     Form,
+    built,
     condition_in,
     has_elements,
     is_condition,
@@ -62,17 +64,23 @@ def negation(numeric: bool) -> Form:
 
 def finiteness(func: Function, args: Sequence[Any]) -> Any:
     """Whether numbers are finite, infinite or nan, where value and residual are so alike: then nothing moves."""
-    if len(args) != 1 or not is_ordinary(args[0]):
+    if len(args) != 1 or not (is_ordinary(args[0]) or _are_few_complex(args[0])):
         return NotImplemented
     value = func(args[0].value)
     return value if torch.equal(value, func(args[0].residual)) else NotImplemented
 
 
+def _are_few_complex(x: Any) -> bool:
+    return type(x) is DecomposedTensor and x.value.dtype in REAL_OF and are_few(x)
+
+
 def replaced(func: Function, args: Sequence[Any]) -> Any:
     """nan_to_num, where value and residual are finite alike: what is finite stays, and the same is put for the rest."""
     x, *rest = args
-    if not is_ordinary(x) or settings.get().rule != "affine" or not all(type(r) in _NUMBERS for r in rest):
+    if settings.get().rule != "affine" or not all(type(r) in _NUMBERS for r in rest):
         return NotImplemented
+    if not is_ordinary(x):
+        return _as_they_are(func, x, rest)
     value, residual = func(x.value, *rest), func(x.residual, *rest)
     number = number_in(x)
     if number is not None and math.isfinite(number[0]) and math.isfinite(number[1]):
@@ -81,6 +89,15 @@ def replaced(func: Function, args: Sequence[Any]) -> Any:
     if not torch.equal(finite, torch.isfinite(x.residual)) or bool(((value != residual) & ~finite).any()):
         return NotImplemented
     return made_of(value, residual, torch.where(finite, x.components, 0), x)
+
+
+def _as_they_are(func: Function, x: Any, rest: Sequence[Any]) -> Any:
+    """The same of a few complex numbers that are all finite."""
+    if not _are_few_complex(x):
+        return NotImplemented
+    if not all(map(cmath.isfinite, (*listed(x.value), *listed(x.residual)))):
+        return NotImplemented
+    return built(func(x.value, *rest), func(x.residual, *rest), x.components.clone(), x.labels)
 
 
 def folded(everything: bool) -> Form:

@@ -21,7 +21,7 @@ from npdec._law.all_components import current as chunk
 from npdec._law.all_components import need_all
 from npdec._law.native_forms import in_c
 from npdec._law.numbers_in_c import jumps_of_numbers, stepped_beside
-from npdec._law.numbers_without_end import divided_by_zero
+from npdec._law.numbers_without_end import over_zeros
 from npdec._law.of_few import FEW, ROUNDINGS, all_listed, listed, multiplier, shares_of_few
 from npdec._law.ordinary import Form, Number, built, carries_graph, is_ordinary, made_of, number_in, number_of, single
 from npdec._law.ordinary_numbers import constant_beside, numbers_in_two, sum_of_two
@@ -60,9 +60,8 @@ def stepwise(
     if len(args) == 2 and not options:
         are_two = type(args[0]) is type(args[1]) is DecomposedTensor
         made = jumps_of_numbers(shares, func, *args)
-        divisor = getattr(args[1], "value", args[1])
-        if made is None and shares is not in_both_orders and not (type(divisor) is torch.Tensor and divisor.ndim):
-            made = divided_by_zero(shares, func, *args)
+        if made is None and shares is not in_both_orders:
+            made = over_zeros(shares, partial(stepwise, places, shares), func, args)
         if made is not None:
             return made
         if are_two:

@@ -21,7 +21,7 @@ import torch
 
 __all__ = ["calls"]
 
-_INTERFACE = 26
+_INTERFACE = 27
 calls: Any = None
 if not os.environ.get("NPDEC_PURE_PYTHON"):
     with contextlib.suppress(ImportError):  # it is not built, or for another Python

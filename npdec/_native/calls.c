@@ -1,6 +1,6 @@
 /* Calls of ufuncs with plain arrays, and the operators that stand for them: what `npdec._normalizer.sources` says in
  * Python of arrays of one dtype that torch computes itself, and of a Python number beside one. */
-#include "native.h"
+#include "few.h"
 
 typedef struct {
     PyObject *function;
@@ -20,6 +20,10 @@ typedef struct {
     const Loops *few;  /* what computes few elements, or NULL */
     int is_turned;     /* 1 of a reflected operator */
     int is_power;      /* 1 where that computes squares alone */
+    PyObject *keep;    /* makes what computes one double in memory that is kept, or NULL */
+    PyObject *compute; /* that, once it is made: who calls it is alone with the memory while `is_taken` */
+    double *at;
+    int is_taken;
 } Call;
 
 #define PLACES 1024
@@ -109,6 +113,36 @@ of_one(const Call *call, PyObject *x)
     return wrapped(call, x, dtype, found);
 }
 
+/* What torch computes of one double, a scalar or a Python number: `npdec._normalizer.number_calls` says the same. */
+static PyObject *
+of_number(Call *call, PyObject *x)
+{
+    int kind = PyFloat_CheckExact(x) ? FLOAT64 : kind_of_type(Py_TYPE(x));
+    PyObject *number = kind != FLOAT64 ? NULL : PyFloat_CheckExact(x) ? x : number_of(x, kind);
+    if (number == NULL || !PyFloat_Check(number) || call->keep == NULL || call->is_taken || is_watching()
+        || (number == x && call->devices != NULL && is_true_of(call->devices, used)) || is_seen_by_torch())
+        return left_to_python();
+    if (call->compute == NULL) {
+        PyObject *address = NULL, *made = PyObject_CallNoArgs(call->keep);
+        if (made == NULL || !PyArg_ParseTuple(made, "OO", &call->compute, &address)) {
+            Py_XDECREF(made);
+            return NULL;
+        }
+        Py_INCREF(call->compute);
+        call->at = PyLong_AsVoidPtr(address);
+        Py_DECREF(made);
+    }
+    Elements found = {.kind = FLOAT64, .itemsize = sizeof(double)};
+    call->is_taken = 1;
+    *call->at = PyFloat_AS_DOUBLE(number);
+    PyObject *done = PyObject_CallNoArgs(call->compute), *scalar = NULL;
+    if (done != NULL)
+        scalar = scalar_at(&found, (const char *)call->at);
+    call->is_taken = 0;
+    Py_XDECREF(done);
+    return done == NULL ? left_to_python() : scalar;
+}
+
 /* As `read_tensor`, of an operand beside another one. Where that has a graph, this one may be kept for its gradient. */
 static PyObject *
 read_beside(PyObject *array, PyObject *other, Reading *reading, int is_seen)
@@ -196,6 +230,42 @@ beside(const Call *call, PyObject *x, PyObject *other, int turned)
     return wrapped(call, x, dtype, found);
 }
 
+/* An array in double precision where that is what it is taken in beside the other operand; NULL, maybe with an error,
+ * where it is not, or in it already. */
+static PyObject *
+as_doubles(PyObject *x, PyObject *other)
+{
+    int kind = Py_IS_TYPE(x, arrays.type) ? kind_of_dtype(SLOT(x, arrays.of_dtype)) : -1;
+    int is_array = Py_IS_TYPE(other, arrays.type), is_weak = PyFloat_CheckExact(other);
+    int beside = is_array ? kind_of_dtype(SLOT(other, arrays.of_dtype)) : is_weak ? FLOAT64 : kind_of_type(Py_TYPE(other));
+    if (beside != FLOAT64 || kind < 0 || !(kind == BOOL || IS_WHOLE(kind) || (kind == FLOAT32 && !is_weak)))
+        return NULL;
+    return copied_as(x, FLOAT64, AS_THEY_LIE);
+}
+
+static PyObject *
+of_both(const Call *call, PyObject *x, PyObject *y)
+{
+    int is_first = Py_IS_TYPE(x, arrays.type), is_second = Py_IS_TYPE(y, arrays.type);
+    return is_first && is_second ? of_two(call, x, y) : is_first ? beside(call, x, y, 0)
+         : is_second ? beside(call, y, x, 1) : NULL;
+}
+
+/* The same of operands of two dtypes of which one is float64, in which torch computes. */
+static PyObject *
+of_doubles(const Call *call, PyObject *x, PyObject *y)
+{
+    int is_raised = call->is_power && !call->skipped && !call->is_turned && !Py_IS_TYPE(y, arrays.type);
+    if (is_raised || is_watching() || PySet_Contains(call->dtypes, dtype_of_kind(FLOAT64)) <= 0)
+        return left_to_python(); /* a power of an array by a number is rounded otherwise than by an array */
+    PyObject *first = as_doubles(x, y), *second = first != NULL || PyErr_Occurred() ? NULL : as_doubles(y, x), *found = NULL;
+    if (first != NULL || second != NULL)
+        found = of_both(call, first != NULL ? first : x, second != NULL ? second : y);
+    Py_XDECREF(first);
+    Py_XDECREF(second);
+    return found != NULL ? found : left_to_python();
+}
+
 /* The operator in place: the array, which is written, or NULL where that is left to Python. */
 static PyObject *
 in_place(const Call *call, PyObject *x, PyObject *y)
@@ -229,6 +299,26 @@ in_place(const Call *call, PyObject *x, PyObject *y)
 
 /* --- the functions that these stand before ------------------------------------------------------------------------ */
 
+/* What torch computes in a dtype, written into an array of it and of the shape of the result; NULL where that is
+ * Python's. */
+static PyObject *
+copied_into(const Call *call, PyObject *x, PyObject *y, PyObject *out)
+{
+    PyObject *like = Py_IS_TYPE(x, arrays.type) ? x : y;
+    if (call->result != Py_None || !Py_IS_TYPE(out, arrays.type) || like == NULL || !Py_IS_TYPE(like, arrays.type)
+        || SLOT(out, arrays.of_dtype) != SLOT(like, arrays.of_dtype) || !can_write(out))
+        return NULL;
+    PyObject *made = y == NULL ? of_one(call, x) : of_both(call, x, y), *of_copyto[2] = {out, made};
+    if (made == NULL || !Py_IS_TYPE(made, arrays.type) || !is_shaped_as(made, out)) {
+        Py_XDECREF(made);
+        return left_to_python();
+    }
+    PyObject *done = few_copyto(NULL, of_copyto, 2), *found = done == Py_True ? Py_NewRef(out) : NULL;
+    Py_XDECREF(done);
+    Py_DECREF(made);
+    return found != NULL ? found : left_to_python();
+}
+
 /* What is written into `out`, which is the only word, of a ufunc of so many operands; NULL where that is Python's. */
 static PyObject *
 into(const Call *call, PyObject *const *args, size_t nargsf, PyObject *names, int operands)
@@ -236,16 +326,18 @@ into(const Call *call, PyObject *const *args, size_t nargsf, PyObject *names, in
     static PyObject *out;
     if (out == NULL)
         out = PyUnicode_InternFromString("out");
-    if (names == NULL || call->few == NULL || call->is_power || call->skipped != 1 || PyTuple_GET_SIZE(names) != 1
+    if (names == NULL || call->skipped != 1 || PyTuple_GET_SIZE(names) != 1
         || PyTuple_GET_ITEM(names, 0) != out || PyVectorcall_NARGS(nargsf) != operands + 1 || is_traced())
         return NULL;
-    return few_into(call->few, args[1], operands == 2 ? args[2] : NULL, args[operands + 1]);
+    PyObject *x = args[1], *y = operands == 2 ? args[2] : NULL;
+    return call->few == NULL || call->is_power ? copied_into(call, x, y, args[operands + 1])
+                                               : few_into(call->few, x, y, args[operands + 1]);
 }
 
 static PyObject *
 unary(PyObject *function, PyObject *const *args, size_t nargsf, PyObject *names)
 {
-    const Call *call = place_of(function);
+    Call *call = place_of(function);
     if (names != NULL) {
         PyObject *found = into(call, args, nargsf, names, 1);
         if (found != NULL || PyErr_Occurred())
@@ -257,7 +349,7 @@ unary(PyObject *function, PyObject *const *args, size_t nargsf, PyObject *names)
                         : call->skipped && !(call->devices != NULL && is_true_of(call->devices, used))
                         ? few_of_scalar(call->few, x) : NULL;
         if (found == NULL && !PyErr_Occurred())
-            found = of_one(call, x);
+            found = Py_IS_TYPE(x, arrays.type) || !call->skipped ? of_one(call, x) : of_number(call, x);
         if (found != NULL || PyErr_Occurred())
             return found;
     }
@@ -295,12 +387,11 @@ binary(PyObject *function, PyObject *const *args, size_t nargsf, PyObject *names
             return found;
         if (call->apart != NULL)
             found = is_first ? in_place(call, x, y) : NULL;
-        else if (is_first && is_second)
-            found = of_two(call, x, y);
-        else if (is_first)
-            found = beside(call, x, y, 0);
-        else if (is_second)
-            found = beside(call, y, x, 1);
+        else if (is_first || is_second) {
+            found = of_both(call, x, y);
+            if (found == NULL && !PyErr_Occurred())
+                found = of_doubles(call, x, y);
+        }
         if (found != NULL || PyErr_Occurred())
             return found;
     }
@@ -340,6 +431,7 @@ attach_call(PyObject *module, PyObject *args)
     call->devices = named(names, "devices");
     call->apart = named(names, "apart");
     call->wrap = named(names, "wrap");
+    call->keep = named(names, "keep");
     PyObject *name = PyDict_GetItemString(names, "few");
     const char *stem = name == NULL || name == Py_None ? NULL : PyUnicode_AsUTF8(name);
     call->is_power = stem != NULL && strcmp(stem, "power") == 0;

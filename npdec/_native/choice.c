@@ -139,13 +139,19 @@ by_mask(const Elements *of, PyObject *key)
     if (mask->rank == 1 ? mask->shape[0] != of->shape[0] : !are_vectors(&of, &mask, vectors))
         return NULL;
     Py_ssize_t count = true_in(mask), row = row_of(of);
-    if (count == 0 || row == 0 || !are_few(product(count, row)))
+    if (row == 0 || !are_few(product(count, row)))
         return NULL;
     made.kind = of->kind;
     made.itemsize = of->itemsize;
     made.rank = of->rank;
     memcpy(made.shape, of->shape, sizeof(made.shape));
     made.shape[0] = count;
+    if (count == 0) {
+        Py_ssize_t by = made.itemsize;
+        for (int axis = made.rank; axis-- > 0; by *= made.shape[axis] > 0 ? made.shape[axis] : 1)
+            made.strides[axis] = by;
+        return empty_array(&made);
+    }
     PyObject *result = new_lazy(&made);
     size_t length = (size_t)(row * of->itemsize);
     char *to = made.memory;
@@ -168,7 +174,47 @@ few_chosen(PyObject *array, PyObject *key)
         || is_seen_by_torch())
         return left_to_python();
     PyObject *found = is_mask ? by_mask(of, key) : by_indices(of, key);
+    Elements beside;
+    const Elements *indices;
+    if (found == NULL && !is_mask && !PyErr_Occurred() && elements_of(key, &beside, &indices) && is_in_order(indices)) {
+        PyObject *rows = laid_as(key, -1, BY_ROWS); /* indices with gaps between them */
+        if (rows != NULL && rows != key)
+            found = by_indices(of, rows);
+        Py_XDECREF(rows);
+    }
     return found != NULL ? found : left_to_python();
+}
+
+int
+is_column(PyObject *array, PyObject *key)
+{
+    Elements here;
+    const Elements *of;
+    return PyTuple_CheckExact(key) && PyTuple_GET_SIZE(key) == 2 && PyTuple_GET_ITEM(key, 1) == Py_None
+        && Py_IS_TYPE(PyTuple_GET_ITEM(key, 0), arrays.type) && elements_of(array, &here, &of) && of->rank == 1;
+}
+
+PyObject *
+few_column(PyObject *array, PyObject *key)
+{
+    PyObject *found = few_chosen(array, PyTuple_GET_ITEM(key, 0)), *view = NULL;
+    const Elements *of = found == NULL ? NULL : lazily_held(found);
+    int kind = kind_of_dtype(SLOT(array, arrays.of_dtype)); /* what has no elements is not held */
+    Elements column = {.kind = kind, .itemsize = SIZES[kind], .rank = 2};
+    column.shape[1] = 1;
+    column.strides[0] = column.strides[1] = column.itemsize;
+    if (of != NULL && of->rank == 1) {
+        column.memory = of->memory;
+        column.shape[0] = of->shape[0];
+        column.strides[0] = of->strides[0];
+        view = lazy_view(found, &column);
+    }
+    else if (found != NULL && of == NULL && !PyErr_Occurred() && PyObject_Size(found) == 0)
+        view = empty_array(&column);
+    Py_XDECREF(found);
+    if (view == NULL)
+        return left_to_python();
+    return view;
 }
 
 /* Elements of one array where a mask is true, else what is there. */
@@ -209,8 +255,8 @@ where(PyObject *const *args, Py_ssize_t count, Operand *given)
             || (given[i].given == NULL && (!are_few(size_of(given[i].at)) || !is_in_order(given[i].at))))
             return or_none(left_to_python());
     int kind = kind_of_both(given[1].kind, given[2].kind);
-    if (kind < 0 || SIZES[kind] == 2 || given[0].given != NULL || given[0].kind != BOOL
-        || is_watching() || !is_brought(&given[1], kind)
+    if (kind < 0 || SIZES[kind] == 2 || given[0].given != NULL
+        || is_watching() || (given[0].kind != BOOL && !copied(&given[0], BOOL)) || !is_brought(&given[1], kind)
         || !is_brought(&given[2], kind) || is_seen_by_torch())
         return or_none(left_to_python());
     made.rank = 0;

@@ -1,6 +1,6 @@
 /* New arrays of few elements: what `npdec._impl.creation_impl` says in Python of arrays on the host. Each gives None
  * where that is to be asked. */
-#include "native.h"
+#include "few.h"
 #include <math.h>
 
 static PyObject *devices, *used, *spellings;
@@ -126,12 +126,29 @@ stepped(double start, double stop, double step)
     return array;
 }
 
+/* Integers of a range in another dtype, which holds them and their distance. */
+static PyObject *
+counted_in(int kind, const double *ends)
+{
+    double most = kind == FLOAT32 ? 0x1p24 : WHOLE;
+    if ((!IS_WHOLE(kind) && !IS_REAL(kind)) || kind == FLOAT16 || fabs(ends[0]) > most || fabs(ends[1]) > most
+        || fabs(ends[2]) > most)
+        return NULL;
+    if (kind == FLOAT64)
+        return stepped(ends[0], ends[1], ends[2]);
+    PyObject *array = counted((long long)ends[0], (long long)ends[1], (long long)ends[2]), *found = NULL;
+    if (array != NULL && (!IS_WHOLE(kind) || are_within((const Elements *)SLOT(array, arrays.of_elements), kind)))
+        found = copied_as(array, kind, BY_ROWS);
+    Py_XDECREF(array);
+    return found;
+}
+
 PyObject *
 few_arange(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
     double ends[3] = {0, 0, 1};
-    int is_whole = 1;
-    for (Py_ssize_t i = 0; i < count; i++) {
+    int is_whole = 1, kind = count == 4 && args[3] != Py_None ? kind_meant(args[3]) : INT64;
+    for (Py_ssize_t i = 0; i < 3; i++) {
         if (args[i] == Py_None && i == 1) {
             ends[1] = ends[0];
             ends[0] = 0;
@@ -146,10 +163,10 @@ few_arange(PyObject *module, PyObject *const *args, Py_ssize_t count)
             is_whole = 0;
         }
     }
-    if (ends[2] == 0)
+    if (ends[2] == 0 || count != 4 || kind < 0 || (!is_whole && args[3] != Py_None && kind != FLOAT64))
         return Py_NewRef(Py_None);
-    PyObject *array = is_whole ? counted((long long)ends[0], (long long)ends[1], (long long)ends[2])
-                               : stepped(ends[0], ends[1], ends[2]);
+    PyObject *array = !is_whole ? stepped(ends[0], ends[1], ends[2]) : kind != INT64 ? counted_in(kind, ends)
+                    : counted((long long)ends[0], (long long)ends[1], (long long)ends[2]);
     return or_none(array == NULL ? left_to_python() : array);
 }
 

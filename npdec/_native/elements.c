@@ -144,14 +144,16 @@ read_element(PyObject *array, PyObject *key)
     if (SLOT(array, arrays.of_elements) != NULL)
         return NULL;
     if (window == NULL && !PyErr_Occurred() && is_unread(array, key)) {
-        if (open_simply(array))
+        if (!is_seen_by_torch() && hold(array))
+            window = Py_NewRef(not_yet), elements = (Elements *)SLOT(array, arrays.of_elements);
+        else if (!PyErr_Occurred() && open_simply(array))
             window = open_window(array, &elements);
         else if (!PyErr_Occurred() && SLOT(array, arrays.of_window) == NULL && look_at(array, &now))
             window = Py_NewRef(not_yet), elements = &now;
     }
     char *place = window == NULL ? NULL : place_of(elements, key);
     PyObject *found = place == NULL ? left_to_python() : scalar_at(elements, place);
-    if (found != NULL && window == not_yet) /* it opens the second time */
+    if (found != NULL && window == not_yet && SLOT(array, arrays.of_elements) == NULL) /* it opens the second time */
         Py_XSETREF(SLOT(array, arrays.of_window), Py_NewRef(window));
     Py_XDECREF(window);
     return found;
@@ -209,6 +211,7 @@ static PyObject *
 chosen(PyObject *array, PyObject *key)
 {
     return Py_IS_TYPE(key, arrays.type) ? few_chosen(array, key)
+         : is_column(array, key)        ? few_column(array, key)
          : has_arrays(key)              ? few_picked(array, key)
                                         : read_part(array, key);
 }
@@ -282,6 +285,8 @@ write_element(PyObject *array, PyObject *key, PyObject *value)
     PyObject *window = open_window(array, &elements);
     if (SLOT(array, arrays.of_elements) != NULL)
         return 0;
+    if (window == NULL && !PyErr_Occurred() && is_unread(array, key) && !is_seen_by_torch() && hold(array))
+        return 0; /* it is lazy now */
     if (window == NULL && !PyErr_Occurred() && is_unread(array, key) && open_simply(array))
         window = open_window(array, &elements);
     if (window == NULL)

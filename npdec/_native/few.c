@@ -12,6 +12,18 @@ new_like(Elements *made, const Elements *of)
     return lie_dense(of, made->itemsize, made->strides) ? new_lazy_laid(made, size_of(of) * made->itemsize) : NULL;
 }
 
+/* Whether torch orders the axes of a result of this shape as this operand's, which comes first, whatever the others are. */
+static int
+leads(const Elements *first, const Elements *made)
+{
+    int axis = 0;
+    if (first->rank != made->rank)
+        return 0;
+    while (axis < made->rank && made->shape[axis] > 1 && first->shape[axis] == made->shape[axis] && first->strides[axis] > 0)
+        axis++;
+    return axis == made->rank;
+}
+
 /* Whether two operands have the same axes in the same order, or one has none. */
 static int
 lie_alike(const Operand *a, const Operand *b)
@@ -100,11 +112,14 @@ of_two(const Loops *loops, Operand *a, Operand *b)
             is_turned = 1;
         }
     }
-    if (is_turned && !lie_alike(a, b))
+    int follows = is_turned && !lie_alike(a, b); /* the first operand, if any */
+    if (follows && a->given != NULL)
         return NULL;
+    if (follows)
+        memcpy((void *)&like, (const void *)a->at, offsetof(Elements, of));
     int kind = kind_for(loops, a, b);
     if (kind < 0)
-        return loops->is_product ? complex_products(a, b) : left_to_python();
+        return loops->is_product && !follows ? complex_products(a, b) : left_to_python();
     const Elements *longer = a->at->rank >= b->at->rank ? a->at : b->at, *other = longer == a->at ? b->at : a->at;
     int more = longer->rank - other->rank;
     Py_ssize_t size = 1, by[3][MOST_AXES];
@@ -116,6 +131,8 @@ of_two(const Loops *loops, Operand *a, Operand *b)
     if (!are_few(size) || (loops->most && IS_REAL(kind) && size > loops->most))
         return NULL;
     made.rank = longer->rank;
+    if (follows && !leads(&like, &made))
+        return NULL;
     if (made.rank == 0 || size == 0 || !spread(a->at, made.rank, made.shape, by[1])
         || !spread(b->at, made.rank, made.shape, by[2]))
         return NULL;

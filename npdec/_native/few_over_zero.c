@@ -159,8 +159,10 @@ divided_once(const Division *its, int which, int *said)
         if (!of_jump(its, i, jumps[i], &weight, &divisor))
             return NULL;
         *said += !isfinite(jumps[i]);
-        for (Py_ssize_t row = 0; row < its->count; row++)
-            sums[row] += divisor == 0 ? its->columns[i][row] * weight : weight * (its->columns[i][row] / divisor);
+        for (Py_ssize_t row = 0; row < its->count; row++) {
+            double part = divisor == 0 ? its->columns[i][row] * weight : weight * (its->columns[i][row] / divisor);
+            sums[row] = i > 0 && x->carries ? sums[row] + part : part; /* zeros keep their sign */
+        }
     }
     return number_made(fx, fr, 0, sums, its->count, its->bits, Py_NewRef(its->labels));
 }

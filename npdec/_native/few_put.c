@@ -44,15 +44,67 @@ few_written(PyObject *array, const Elements *to, PyObject *value)
     return done;
 }
 
-/* `np.copyto(dst, src)` of arrays of one dtype: True where it is done. */
+int
+is_shaped_as(PyObject *array, PyObject *other)
+{
+    Elements here, beside;
+    const Elements *its, *others;
+    if (!elements_of(array, &here, &its) || !elements_of(other, &beside, &others) || its->rank != others->rank)
+        return 0;
+    int axis = 0;
+    while (axis < its->rank && its->shape[axis] == others->shape[axis])
+        axis++;
+    return axis == its->rank;
+}
+
+/* Whether an array was written over another one of its dtype. */
+static int
+is_copied(PyObject *to, PyObject *from)
+{
+    Elements here;
+    const Elements *its;
+    return Py_IS_TYPE(to, arrays.type) && Py_IS_TYPE(from, arrays.type)
+        && SLOT(to, arrays.of_dtype) == SLOT(from, arrays.of_dtype) && !is_traced() && can_write(to)
+        && elements_of(to, &here, &its) && few_written(to, its, from);
+}
+
+/* The same where a mask is true, of what is of the dtype of the first together with it. All of it is made first: so what
+ * is read may be what is written. */
+static int
+is_copied_where(PyObject *to, PyObject *from, PyObject *mask)
+{
+    PyObject *of_where[3] = {mask, from, to};
+    int is_known = Py_IS_TYPE(to, arrays.type) && Py_IS_TYPE(mask, arrays.type) && !is_traced();
+    PyObject *made = is_known ? few_where(NULL, of_where, 3) : NULL;
+    int done = made != NULL && made != Py_None && is_shaped_as(made, to) && is_copied(to, made);
+    Py_XDECREF(made);
+    return done;
+}
+
+static PyObject *
+if_done(int done)
+{
+    left_to_python();
+    return PyErr_Occurred() ? NULL : PyBool_FromLong(done);
+}
+
+/* `np.copyto(dst, src, casting, where)`, or of the first two: True where it is done. */
 PyObject *
 few_copyto(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
-    Elements here;
-    const Elements *to;
-    int done = count == 2 && Py_IS_TYPE(args[0], arrays.type) && Py_IS_TYPE(args[1], arrays.type)
-            && SLOT(args[0], arrays.of_dtype) == SLOT(args[1], arrays.of_dtype) && !is_traced() && can_write(args[0])
-            && elements_of(args[0], &here, &to) && few_written(args[0], to, args[1]);
-    left_to_python();
-    return PyErr_Occurred() ? NULL : PyBool_FromLong(done);
+    if (count == 2 || (count == 4 && args[3] == Py_True))
+        return if_done(is_copied(args[0], args[1]));
+    int is_usual = count == 4 && Py_IS_TYPE(args[3], arrays.type)
+                && SLOT(args[3], arrays.of_dtype) == dtype_of_kind(BOOL) && PyUnicode_CheckExact(args[2])
+                && PyUnicode_CompareWithASCIIString(args[2], "same_kind") == 0;
+    return if_done(is_usual && is_copied_where(args[0], args[1], args[3]));
+}
+
+/* `np.putmask(a, mask, number)`: True where it is done. */
+PyObject *
+few_putmask(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    int is_known = count == 3 && Py_IS_TYPE(args[0], arrays.type) && Py_IS_TYPE(args[1], arrays.type)
+                && kind_of_number(args[2]) >= 0 && is_shaped_as(args[0], args[1]);
+    return if_done(is_known && is_copied_where(args[0], args[2], args[1]));
 }

@@ -67,6 +67,8 @@ few_slope_of(const Range *range, int traits, const Way *way, const double *ends,
     }
     if (!(fabs(change) < INFINITY))
         return 0;
+    if (step != 0 && x == -r && change == 0) /* of an even function */
+        return 1;
     double moved = step != 0 ? step : sqrt(range->tiny);
     if (way->is_power)
         found = of_power(way->exponent, x, r, moved);

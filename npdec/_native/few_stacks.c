@@ -80,3 +80,27 @@ few_stacked_numbers(PyObject *func, PyObject *const *tensors, Py_ssize_t count, 
     let_numbers_go(numbers, held);
     return made;
 }
+
+/* few_numbers(x): the elements of a decomposed tensor of a few, each as a decomposed number, or None. */
+PyObject *
+few_numbers(PyObject *module, PyObject *tensor)
+{
+    Parts x;
+    if (!Py_IS_TYPE(tensor, given.type) || is_traced() || is_observed() || !parts_of(tensor, &x))
+        return or_none(left_to_python());
+    Py_ssize_t size = elements_in(&x.value_at), rows = x.components_at.shape[0], i = 0;
+    double column[FEW_COMPONENTS];
+    PyObject *made = few_is_open(&x) && size <= HANDFUL && rows <= FEW_COMPONENTS ? PyTuple_New(size) : NULL;
+    for (; made != NULL && i < size; i++) {
+        for (Py_ssize_t row = 0; row < rows; row++)
+            column[row] = few_element_of(&x.components_at, row * size + i);
+        PyObject *number = number_made(few_element_of(&x.value_at, i), few_element_of(&x.residual_at, i), 0, column, rows,
+                                       x.value_at.bits, Py_NewRef(x.labels));
+        if (number == NULL)
+            Py_CLEAR(made);
+        else
+            PyTuple_SET_ITEM(made, i, number);
+    }
+    let_parts_go(&x);
+    return or_none(made == NULL ? left_to_python() : made);
+}

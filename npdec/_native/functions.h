@@ -8,6 +8,7 @@ PyObject *attach_scalars(PyObject *module, PyObject *args);
 
 /* operators.c */
 PyObject *attach_operator(PyObject *module, PyObject *args);
+PyObject *attach_ufuncs(PyObject *module, PyObject *table);
 
 /* arrays.c */
 PyObject *view(PyObject *module, PyObject *const *args, Py_ssize_t count);
@@ -32,6 +33,8 @@ PyObject *attach_lazy(PyObject *module, PyObject *args);
 PyObject *few_outer(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *few_where(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *few_copyto(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *few_putmask(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *few_clip(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *attach_few(PyObject *module, PyObject *args);
 
 /* creation.c */
@@ -61,6 +64,14 @@ PyObject *few_stack(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *few_hstack(PyObject *module, PyObject *items);
 PyObject *few_vstack(PyObject *module, PyObject *items);
 PyObject *few_column_stack(PyObject *module, PyObject *items);
+
+/* diagonals.c */
+PyObject *few_eye(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *few_diag(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *few_diagonal(PyObject *module, PyObject *const *args, Py_ssize_t count);
+
+/* einsum.c */
+PyObject *few_einsum(PyObject *module, PyObject *const *args, Py_ssize_t count);
 
 /* views.c */
 PyObject *few_reshape(PyObject *module, PyObject *const *args, Py_ssize_t count);

@@ -292,7 +292,7 @@ read_tensor(PyObject *array, Reading *reading, int is_seen)
 }
 
 PyObject *
-empty_view(PyObject *array, const Elements *part)
+empty_array(const Elements *part)
 {
     struct block *block = new_block(sizeof(struct block) + ALIGNMENT);
     if (block == NULL)
@@ -307,7 +307,13 @@ empty_view(PyObject *array, const Elements *part)
         free_block(block);
         return NULL;
     }
-    PyObject *view = array_of(tensor, dtype_of_kind(part->kind));
+    return array_of(tensor, dtype_of_kind(part->kind));
+}
+
+PyObject *
+empty_view(PyObject *array, const Elements *part)
+{
+    PyObject *view = empty_array(part);
     if (view != NULL) {
         SLOT(view, arrays.of_reason) = Py_XNewRef(SLOT(array, arrays.of_reason));
         if (PyObject_SetAttrString(view, "_exporter", array) < 0)

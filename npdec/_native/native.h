@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 /* Counts the changes of what `attach_...` take, as `npdec/_native/__init__.py` does. */
-#define INTERFACE 26
+#define INTERFACE 27
 
 /* The dtypes that a Python number holds. */
 enum kind { BOOL, INT8, INT16, INT32, INT64, UINT8, UINT16, UINT32, UINT64, FLOAT16, FLOAT32, FLOAT64, COMPLEX64,
@@ -113,6 +113,7 @@ int open_simply(PyObject *array);                     /* open the window of one 
 PyObject *new_lazy(Elements *whole);                  /* a lazy array of a shape and kind; the rest is filled in */
 PyObject *new_lazy_laid(Elements *whole, Py_ssize_t size); /* the same, with strides, of so many bytes */
 PyObject *lazy_view(PyObject *array, const Elements *part); /* of a lazy array */
+PyObject *empty_array(const Elements *part);          /* which has no elements, and a tensor */
 PyObject *empty_view(PyObject *array, const Elements *part); /* the same, which has no elements, and a tensor */
 int settle(PyObject *array);                          /* make the tensors of a lazy array and all over its memory */
 PyObject *tensor_of(PyObject *array);                 /* borrowed, if it carries nothing; else NULL */
@@ -197,6 +198,8 @@ Py_ssize_t read_shape(PyObject *shape, int *open, Elements *made);
 
 /* choice.c */
 PyObject *few_chosen(PyObject *array, PyObject *key); /* what an array of indices or a mask chooses, or NULL */
+int is_column(PyObject *array, PyObject *key);        /* whether it is such a vector and None, of a vector */
+PyObject *few_column(PyObject *array, PyObject *key); /* what that chooses, with another axis; or NULL */
 int few_put(PyObject *array, PyObject *key, PyObject *value); /* writes there: 1 where that is done, 0 where not */
 
 /* keys.c */
@@ -251,7 +254,8 @@ extern PyType_Spec elements_spec;
 PyObject *smooth_numbers(PyObject *, PyObject *const *, Py_ssize_t), *mean_power(PyObject *, PyObject *const *, Py_ssize_t),
     *jumps_of_arrays(PyObject *, PyObject *const *, Py_ssize_t), *over_zero(PyObject *, PyObject *const *, Py_ssize_t),
     *divided_by_zero(PyObject *, PyObject *const *, Py_ssize_t),
-    *smooth_beside(PyObject *, PyObject *const *, Py_ssize_t), *few_mapped(PyObject *, PyObject *const *, Py_ssize_t);
+    *smooth_beside(PyObject *, PyObject *const *, Py_ssize_t), *few_mapped(PyObject *, PyObject *const *, Py_ssize_t),
+    *few_numbers(PyObject *, PyObject *);
 PyObject *numbers_as(PyObject *, PyObject *const *, Py_ssize_t), *complex_chosen(PyObject *, PyObject *const *, Py_ssize_t);
 
 /* module.c */

@@ -250,7 +250,7 @@ int
 copied(Operand *operand, int kind)
 {
     Elements made;
-    Inner *cast = cast_of(operand->at->kind, kind);
+    Inner *cast = kind == BOOL ? cast_for(operand->at, kind) : cast_of(operand->at->kind, kind);
     Py_ssize_t count = size_of(operand->at);
     char *memory = cast == NULL || !are_few(count) ? NULL : PyMem_Malloc((size_t)(count * SIZES[kind]));
     if (memory == NULL)

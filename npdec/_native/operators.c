@@ -12,6 +12,7 @@ static const int COMPARED[] = {[LT] = Py_LT, [LE] = Py_LE, [GT] = Py_GT, [GE] = 
 
 /* The operators of arrays that give the same with the operands exchanged: they take a scalar as a number. */
 static PyObject *turned[STEMS];
+static PyObject *ufuncs[STEMS];
 
 PyObject *
 checked(int kind, double number)
@@ -226,6 +227,8 @@ between(enum stem stem, PyObject *self, PyObject *other, int reflected)
         PyObject *found = PyObject_CallFunctionObjArgs(turned[stem], other, self, NULL);
         return found == NULL ? left_to_python() : found;
     }
+    if (!reflected && ufuncs[stem] != NULL && Py_IS_TYPE(other, arrays.type))
+        return PyObject_CallFunctionObjArgs(ufuncs[stem], self, other, NULL);
     if (other == Py_None && (stem == EQ || stem == NE))
         return Py_NewRef(Py_NotImplemented); /* whereupon Python says that they are not the same */
     if (Py_IS_TYPE(other, Py_TYPE(self)))
@@ -306,6 +309,17 @@ static const vectorcallfunc ORDINARY[STEMS][2] = {{add, radd}, {sub, rsub}, {mul
     {floordiv, rfloordiv}, {mod, rmod}, {and_, rand_}, {or_, ror_}, {xor_, rxor_}, {lshift, rlshift},
     {rshift, rrshift}, {lt, NULL}, {le, NULL}, {gt, NULL}, {ge, NULL}, {eq, NULL}, {ne, NULL}, {pow_, rpow_},
     {divmod_, rdivmod_}, {neg, NULL}, {pos, NULL}, {abs_, NULL}};
+
+/* attach_ufuncs({stem: ufunc}): what the operators of scalars are beside arrays. */
+PyObject *
+attach_ufuncs(PyObject *module, PyObject *table)
+{
+    for (int i = 0; i < STEMS; i++) {
+        PyObject *ufunc = PyDict_GetItemString(table, NAMES[i]);
+        Py_XSETREF(ufuncs[i], Py_XNewRef(ufunc));
+    }
+    Py_RETURN_NONE;
+}
 
 PyObject *
 attach_operator(PyObject *module, PyObject *args)

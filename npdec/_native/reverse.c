@@ -235,6 +235,36 @@ known_row(const Reversed *x)
     return x->row;
 }
 
+/* One of the rows that are equal along any axes, as `narrowed` in Python has it: a view of the residual. */
+static PyObject *
+once_of_all(PyObject *residual, const Array *low)
+{
+    static PyObject *as_strided;
+    int64_t lengths[MOST_AXES];
+    for (int axis = 0; axis < low->rank; axis++)
+        lengths[axis] = low->strides[axis] == 0 ? 1 : low->shape[axis];
+    const Array its = {.rank = low->rank, .shape = lengths}, by = {.rank = low->rank, .shape = low->strides};
+    if (as_strided == NULL && (as_strided = PyUnicode_InternFromString("as_strided")) == NULL)
+        return NULL;
+    PyObject *shape = shape_of(&its), *strides = shape == NULL ? NULL : shape_of(&by), *row = NULL;
+    if (strides != NULL)
+        row = PyObject_CallMethodObjArgs(residual, as_strided, shape, strides, NULL);
+    Py_XDECREF(shape);
+    Py_XDECREF(strides);
+    return row;
+}
+
+/* Let it be known that a row, which is stolen and may be NULL, is one of the equal rows of the residual. */
+static PyObject *
+kept_row(const Reversed *x, PyObject *row)
+{
+    PyObject *known = row == NULL ? NULL : PyTuple_Pack(2, x->residual, row);
+    if (known == NULL || PyDict_SetItem(x->its, told.row, known) < 0)
+        Py_CLEAR(row);
+    Py_XDECREF(known);
+    return row;
+}
+
 PyObject *
 row_of(const Reversed *x, int axes)
 {
@@ -248,20 +278,14 @@ row_of(const Reversed *x, int axes)
         is_equal |= is_one && axis < axes;
         is_inside &= !is_one || lengths[axis] == 1;
     }
-    PyObject *known = is_equal ? known_row(x) : NULL;
-    if (known != NULL) /* which may repeat along other axes yet */
-        return is_inside ? Py_NewRef(known) : widened(Py_NewRef(known), &once);
-    if (PyErr_Occurred() || residual_in(x) == NULL)
+    PyObject *row = is_equal ? Py_XNewRef(known_row(x)) : NULL; /* which may repeat along other axes yet */
+    if (PyErr_Occurred() || (row == NULL && residual_in(x) == NULL))
         return NULL;
     if (!is_equal)
         return Py_NewRef(x->residual);
-    PyObject *row = expanded_from(x->residual, &x->residual_at, axes);
-    if (row != NULL || PyErr_Occurred())
-        return row;
-    PyObject *number = PyLong_FromLong(axes);
-    row = number == NULL ? NULL : PyObject_CallFunctionObjArgs(given.narrowed, x->residual, number, NULL);
-    Py_XDECREF(number);
-    return row;
+    if (row == NULL && (row = expanded_from(x->residual, &x->residual_at, once.rank)) == NULL && !PyErr_Occurred())
+        row = kept_row(x, once_of_all(x->residual, &x->residual_at));
+    return is_inside ? row : widened(row, &once);
 }
 
 PyObject *
@@ -309,26 +333,6 @@ set_reversed(PyObject *made, PyObject *on_graph, PyObject *const *named, PyObjec
     is_set = is_set && PyObject_GenericSetDict(made, its, NULL) == 0;
     Py_XDECREF(its);
     return is_set ? 0 : -1;
-}
-
-PyObject *
-made_in_reverse(PyObject *value, PyObject *residual, PyObject *on_graph, const Reversed *x)
-{
-    Array at, low;
-    int64_t strides[MOST_AXES];
-    PyObject *made = NULL;
-    if (value != NULL && residual != NULL && on_graph != NULL && Py_IS_TYPE(value, arrays.tensor)
-        && look_at_any(value, &at) && look_at_any(residual, &low) && at.code == OF_FLOAT && at.bits == x->value_at.bits
-        && low.bits == at.bits && is_widened(&low, &at, strides))
-        made = carrying(value);
-    PyObject *const named[] = {names.value, value, made == NULL || are_alike(&at, &low) ? names.residual : told.row,
-                               residual, NULL};
-    if (made != NULL && set_reversed(made, on_graph, named, x->labels) < 0)
-        Py_CLEAR(made);
-    Py_XDECREF(value);
-    Py_XDECREF(residual);
-    Py_XDECREF(on_graph);
-    return made == NULL ? left_to_python() : made;
 }
 
 PyObject *

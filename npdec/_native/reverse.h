@@ -25,8 +25,6 @@ PyObject *equal_row(PyObject *constant); /* of a constant, of which all along th
 double largest_of(const Array *at);           /* looking.c: the largest magnitude on the host; NaN of others */
 PyObject *shape_of(const Array *at);
 PyObject *widened(PyObject *row, const Array *value); /* a row, which is stolen, in the shape of a value */
-/* The decomposed tensor of parts, which are stolen and may be NULL for errors; the residual may be one of equal rows. */
-PyObject *made_in_reverse(PyObject *value, PyObject *residual, PyObject *on_graph, const Reversed *x);
 /* What a value on the graph, or NULL, and a residual of equal rows, given by one, are: the decomposed tensor, whose value
  * and residual are made when they are asked for. Steals both. */
 PyObject *made_of_rows(PyObject *carrier, PyObject *row, const Reversed *x);

@@ -1,6 +1,7 @@
 /* Linear functions of tensors in reverse mode: layers, sums, views, copies and tensors that are joined. Each is called
  * with what is on the graph, and with the residual. */
 #include "reverse.h"
+#include <string.h>
 
 enum { STRIDED = 1 << 21, RESHAPE = 1 << 16 }; /* as the registry has them */
 
@@ -59,13 +60,14 @@ lies_elsewhere(const Array *at, const Array *of)
     return start != NULL && here != NULL && (here + extent_of(at) <= start || here >= start + extent_of(of));
 }
 
-/* One of the tensors that a linear function gives, of which the parts are stolen and may be NULL for errors. */
+/* One of the tensors that a linear function gives, of what is on the graph and of the residual, which are stolen and may
+ * be NULL for errors. A view lies in the memory of x, as what is on the graph does. */
 static PyObject *
-linked(PyObject *value, PyObject *residual, PyObject *carrier, const Reversed *x)
+linked(PyObject *carrier, PyObject *residual, const Reversed *x)
 {
     Array at;
-    int is_apart = value != NULL && look_at_any(value, &at) && lies_elsewhere(&at, &x->value_at);
-    PyObject *made = made_in_reverse(value, residual, carrier, x);
+    int is_apart = carrier != NULL && look_at_any(carrier, &at) && lies_elsewhere(&at, &x->value_at);
+    PyObject *made = made_of_rows(carrier, residual, x);
     if (made != NULL && !is_apart) {
         PyObject *done = PyObject_CallFunctionObjArgs(given.link_lazily, made, x->of, NULL);
         if (done == NULL)
@@ -77,23 +79,21 @@ linked(PyObject *value, PyObject *residual, PyObject *carrier, const Reversed *x
 
 /* The same of several, in tuples. */
 static PyObject *
-linked_each(PyObject *value, PyObject *residual, PyObject *carrier, const Reversed *x)
+linked_each(PyObject *carrier, PyObject *residual, const Reversed *x)
 {
-    PyObject *parts[3] = {value, residual, carrier}, *made = NULL;
-    Py_ssize_t count = value != NULL && residual != NULL && PyTuple_CheckExact(value) ? PyTuple_GET_SIZE(value) : -1;
-    if (count >= 0 && PyTuple_CheckExact(residual) && PyTuple_CheckExact(carrier) && PyTuple_GET_SIZE(residual) == count
-        && PyTuple_GET_SIZE(carrier) == count)
+    PyObject *made = NULL;
+    Py_ssize_t count = residual != NULL && PyTuple_CheckExact(residual) ? PyTuple_GET_SIZE(residual) : -1;
+    if (count >= 0 && PyTuple_GET_SIZE(carrier) == count)
         made = PyTuple_New(count);
     for (Py_ssize_t i = 0; made != NULL && i < count; i++) {
-        PyObject *one = linked(Py_NewRef(PyTuple_GET_ITEM(value, i)), Py_NewRef(PyTuple_GET_ITEM(residual, i)),
-                               Py_NewRef(PyTuple_GET_ITEM(carrier, i)), x);
+        PyObject *one = linked(Py_NewRef(PyTuple_GET_ITEM(carrier, i)), Py_NewRef(PyTuple_GET_ITEM(residual, i)), x);
         if (one == NULL)
             Py_CLEAR(made);
         else
             PyTuple_SET_ITEM(made, i, one);
     }
-    for (int i = 0; i < 3; i++)
-        Py_XDECREF(parts[i]);
+    Py_XDECREF(residual);
+    Py_DECREF(carrier);
     return made == NULL ? left_to_python() : made;
 }
 
@@ -254,6 +254,15 @@ first_reduced(PyObject *const *rest, Py_ssize_t count, int rank)
     return first < 0 || PyErr_Occurred() ? 0 : first;
 }
 
+/* Whether the value lies where what is on the graph does, of which views are made: they are of the value, too. */
+static int
+lies_on_graph(const Reversed *x)
+{
+    Array at;
+    return look_at_any(x->on_graph, &at) && at.elements == x->value_at.elements && are_alike(&at, &x->value_at)
+        && !memcmp(at.strides, x->value_at.strides, at.rank * sizeof(int64_t));
+}
+
 /* What a linear function of one gives: several at once where torch gives several. */
 PyObject *
 reversed_of_one(const Form *form, PyObject *func, PyObject *const *args, Py_ssize_t count)
@@ -263,28 +272,27 @@ reversed_of_one(const Form *form, PyObject *func, PyObject *const *args, Py_ssiz
     if (form->kind == BY_RULE || has_components(args[0]) || !reversed_of(args[0], &x))
         return NULL;
     PyObject *const *rest = args + 1;
-    PyObject *value = NULL, *residual = NULL, *made = NULL;
+    PyObject *residual = NULL, *made = NULL;
     int is_equal = has_equal(&x.residual_at), is_strided = (form->all_traits & STRIDED) != 0;
-    int can_be = (!is_equal || is_strided || (form->all_traits & RESHAPE)) && !is_true_by(x.on_graph, words.is_inference);
+    int can_be = (!is_equal || is_strided || (form->all_traits & RESHAPE)) && !is_true_by(x.on_graph, words.is_inference)
+              && (form->kind == REDUCED || lies_on_graph(&x));
     PyObject *carrier = can_be ? call(func, x.on_graph, rest, count - 1) : NULL;
     int is_single = carrier != NULL && Py_IS_TYPE(carrier, arrays.tensor) && look_at_any(carrier, &at);
     int is_new = is_single && form->kind == REDUCED, are_several = carrier != NULL && PyTuple_CheckExact(carrier);
-    if (!is_new && (is_single || (are_several && is_strided)) && value_in(&x) != NULL)
-        value = call(func, x.value, rest, count - 1);
-    if (value != NULL && is_equal && is_single && (!is_strided || (form->all_traits & RESHAPE)))
+    if (is_single && !is_new && is_equal && (!is_strided || (form->all_traits & RESHAPE)))
         residual = reshaped(&x, &at);
-    else if (value != NULL || is_new) {
+    else if (is_single || (are_several && is_strided)) {
         int lead = is_equal && is_new ? first_reduced(rest, count - 1, x.value_at.rank) : 0;
         PyObject *row = lead > 0 ? row_of(&x, lead) : Py_XNewRef(residual_in(&x));
         residual = row == NULL ? NULL : call(func, row, rest, count - 1);
         Py_XDECREF(row);
     }
-    if (value == x.value) /* as it is */
-        Py_CLEAR(value);
-    if (is_new)
-        made = made_of_rows(carrier, residual, &x);
+    if (carrier == x.on_graph) /* as it is */
+        Py_CLEAR(residual);
+    if (are_several)
+        made = linked_each(carrier, residual, &x);
     else
-        made = are_several ? linked_each(value, residual, carrier, &x) : linked(value, residual, carrier, &x);
+        made = is_new ? made_of_rows(carrier, residual, &x) : linked(carrier, residual, &x);
     let_reversed_go(&x);
-    return made;
+    return made == NULL ? left_to_python() : made;
 }

@@ -1,5 +1,5 @@
 /* Views of arrays in other shapes. */
-#include "native.h"
+#include "few.h"
 
 Py_ssize_t
 read_shape(PyObject *shape, int *open, Elements *made)
@@ -47,23 +47,52 @@ in_a_row(const Elements *of)
     return size;
 }
 
-/* A view of an array that is lazy or can be, in another shape; NULL, without an error, where it is Python's. */
+/* The strides of a view in another shape of as many elements: axes that go on in each other are cut anew. 0 where the
+ * elements do not lie so that there is one. */
+static int
+strides_for(const Elements *of, Elements *part)
+{
+    int axis = part->rank - 1;
+    Py_ssize_t inner = of->strides[of->rank - 1], row = 1, cut = 1;
+    for (int own = of->rank; own-- > 0;) {
+        row *= of->shape[own];
+        if (own > 0 && (of->shape[own - 1] == 1 || of->strides[own - 1] == row * inner))
+            continue;
+        for (; axis >= 0 && (cut < row || part->shape[axis] == 1); axis--) {
+            part->strides[axis] = cut * inner;
+            cut *= part->shape[axis];
+        }
+        if (cut != row)
+            return 0;
+        if (own > 0)
+            inner = of->strides[own - 1];
+        row = cut = 1;
+    }
+    return axis < 0;
+}
+
+/* An array that is lazy or can be, in another shape: a view, or a copy by rows where there is none; NULL, without an
+ * error, where it is Python's. */
 static PyObject *
 reshaped(PyObject *array, PyObject *shape)
 {
     Elements part;
     const Elements *of = lazily_held(array);
-    Py_ssize_t size = of == NULL || of->rank == 0 ? 0 : in_a_row(of);
-    if (size == 0 || !shape_for(shape, size, &part))
+    Py_ssize_t size = of == NULL || of->rank == 0 ? 0 : size_of(of);
+    if (size == 0 || !are_few(size) || !shape_for(shape, size, &part))
         return NULL;
+    for (int axis = 0; axis < of->rank; axis++)
+        if (of->strides[axis] < 0 || (of->strides[axis] == 0 && of->shape[axis] > 1))
+            return NULL; /* torch has no such views, or says how they lie */
     part.memory = of->memory;
     part.kind = of->kind;
     part.itemsize = of->itemsize;
     part.is_whole = 0;
-    Py_ssize_t by = of->itemsize;
-    for (int axis = part.rank; axis-- > 0; by *= part.shape[axis])
-        part.strides[axis] = by;
-    return lazy_view(array, &part);
+    if (strides_for(of, &part))
+        return lazy_view(array, &part);
+    PyObject *copy = copied_as(array, -1, BY_ROWS), *found = copy == NULL ? NULL : reshaped(copy, shape);
+    Py_XDECREF(copy);
+    return found;
 }
 
 PyObject *
@@ -76,13 +105,11 @@ few_reshape(PyObject *module, PyObject *const *args, Py_ssize_t count)
 PyObject *
 few_ravel(PyObject *module, PyObject *array)
 {
-    PyObject *all = PyLong_FromLong(-1), *found = all == NULL ? NULL : reshaped(array, all);
+    const Elements *of = lazily_held(array);
+    if (of != NULL && of->rank > 0 && in_a_row(of) == 0)
+        return few_flatten(module, array);
+    PyObject *all = of == NULL ? NULL : PyLong_FromLong(-1), *found = all == NULL ? NULL : reshaped(array, all);
     Py_XDECREF(all);
-    if (found == NULL && !PyErr_Occurred() && Py_IS_TYPE(array, arrays.type)) {
-        const Elements *of = (const Elements *)SLOT(array, arrays.of_elements);
-        if (of != NULL && of->rank > 0 && in_a_row(of) == 0)
-            return few_flatten(module, array);
-    }
     return or_none(found == NULL ? left_to_python() : found);
 }
 

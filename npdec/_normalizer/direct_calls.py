@@ -37,17 +37,18 @@ __all__ = ["statements"]
 
 _Kind, _Tensor = inspect.Parameter, torch.Tensor
 # The functions that `npdec._native` computes of few numbers, or leaves to Python, and how many parameters it is given.
-_FEW = {"zeros": 2, "ones": 2, "empty": 2, "zeros_like": 1, "ones_like": 1, "empty_like": 1, "copy": 1, "arange": 3}
+_FEW = {"zeros": 2, "ones": 2, "empty": 2, "zeros_like": 1, "ones_like": 1, "empty_like": 1, "copy": 1, "arange": 4}
 _FEW |= {"where": 3, "max": 1, "min": 1, "concatenate": 2, "stack": 2, "hstack": 1, "vstack": 1, "reshape": 2}
 _FEW |= {"ravel": 1, "nonzero": 1, "trace": 1, "take_along_axis": 3, "searchsorted": 3}
-_FEW |= {"transpose": 2, "squeeze": 2, "full": 3, "column_stack": 1}
-_WRITTEN = {"put_along_axis": 4, "copyto": 2, "fill_diagonal": 2}  # which say whether they have
+_FEW |= {"transpose": 2, "squeeze": 2, "full": 3, "column_stack": 1, "clip": 4, "eye": 4, "diag": 2, "diagonal": 2}
+_WRITTEN = {"put_along_axis": 4, "copyto": 4, "putmask": 3, "fill_diagonal": 2}  # which say whether they have
 # Those that it computes by name of an array, and along an axis.
 _REDUCED = frozenset({"any", "all", "count_nonzero", "argmax", "argmin", "sum", "prod"})
 _OF_INTEGERS = {"sum": frozenset(RANGES) | {torch.bool}, "prod": frozenset(RANGES)}
 _RUNNING = {"cumsum": "sum", "cumprod": "prod"}
 _TURNED = {"convolve": True, "correlate": False}  # whether the second sequence is
 _PAIRED = {"outer": "multiply"}
+_FROZEN_VIEWS = frozenset({"diag", "diagonal"})  # which are told for what reason they are read-only
 _AT_LEAST = {"atleast_1d": 1, "atleast_2d": 2, "atleast_3d": 3}
 _REFUSALS = (RuntimeError, IndexError, TypeError, ValueError, OverflowError)
 
@@ -183,6 +184,8 @@ def _in_native(name: str, parameters: tuple[Parameter, ...], namespace: dict[str
     words = [p.name for p in given]
     if name in _FEW or name in _WRITTEN:
         few = getattr(calls, f"few_{name}")
+        words += ["_FROZEN"] if name in _FROZEN_VIEWS else []
+        namespace["_FROZEN"] = FROZEN
     elif name in _PAIRED:
         few, words = calls.few_outer, [repr(_PAIRED[name]), *words]
     elif name in _AT_LEAST:
@@ -192,7 +195,8 @@ def _in_native(name: str, parameters: tuple[Parameter, ...], namespace: dict[str
     else:
         few, words = calls.few_running, [repr(_RUNNING[name]), *words]
     namespace["_few"] = few
-    tests = [*(f"{p.name} is {default_of(p)}" for p in others), "not _tracing()"]
+    tests = [f"not {p.name}" if p.kind is _Kind.VAR_KEYWORD else f"{p.name} is {default_of(p)}" for p in others]
+    tests.append("not _tracing()")
     if name in _OF_INTEGERS:  # which is seen sooner here
         namespace["_few_dtypes"] = _OF_INTEGERS[name]
         tests.insert(0, f"type({given[0].name}) is _Array and {given[0].name}._d in _few_dtypes")

@@ -21,11 +21,13 @@ from npdec._array.methods import ArrayMethods
 from npdec._array.ordinary import stand_backwards
 from npdec._core.base import NDArrayBase
 from npdec._core.installed_numpy import numpy_or_none
+from npdec._core.tags import spec_of
 from npdec._dtypes.dtype import SCALARS
 from npdec._dtypes.spelling import SPELLINGS
 from npdec._impl import _devices, _promotion, dtypes_impl
 from npdec._impl._by_numpy import MANY
 from npdec._native import calls
+from npdec._normalizer.number_calls import keeper
 from npdec._normalizer.number_operators import BETWEEN
 from npdec._normalizer.scalar_operators import turned
 from npdec._normalizer.ufunc import ufunc
@@ -44,6 +46,9 @@ def attach_native(ufuncs: Iterable[ufunc]) -> None:
         return
     _attach_scalars()
     _attach_arrays()
+    ufuncs = tuple(ufuncs)
+    stems = {spec_of(function.__kernel__).operator: function for function in ufuncs}
+    calls.attach_ufuncs({stem: stems[stem] for stem in (*BETWEEN, "pow") if stem in stems})
     for function in ufuncs:
         _attach_call(type(function).__call__, function, 1)
     for name, operator in [*vars(ArrayMethods).items(), *vars(wrap.ARRAY).items()]:
@@ -146,6 +151,8 @@ def _attach_call(called: Any, function: ufunc, skipped: int) -> None:
         "devices": scope["_devices"],
         "few": function.__name__,
     }
+    if one and skipped and (keep := keeper(spec_of(function.__kernel__))) is not None:
+        names["keep"] = keep
     calls.attach_call(called, function.nin, skipped, _SHARED | names)
 
 

@@ -27,7 +27,7 @@ from npdec._impl import _devices, dtypes_impl
 from npdec._impl._numbers import OF_INTEGERS, OF_NUMBERS, ROUNDED
 from npdec._normalizer.number_operators import BETWEEN, COMPARED, core
 
-__all__ = ["Calls", "CallsBeside", "kinds", "raised"]
+__all__ = ["Calls", "CallsBeside", "keeper", "kinds", "raised"]
 
 _PYTHON = (bool, int, float)
 _WHOLE = frozenset(dtypes_impl.RANGES)
@@ -195,8 +195,7 @@ def _computed(spec: Spec, dtype: torch.dtype, result: torch.dtype, numbers: list
         if result in dtypes_impl.RANGES:
             lines.append("if not _low <= n <= _high: return None")
         return [*lines, *_scalar(result)]
-    direct = dtype in dtypes_impl.LOOPS[str(spec.loops)].direct and dtype is result
-    if dtype not in _FORMATS or not direct or _into(spec) is None:
+    if not _is_torchs(spec, dtype, result):
         return None
     several = len(numbers) > 1
     lines = [
@@ -217,6 +216,28 @@ def _scalar(result: torch.dtype) -> list[str]:
         return ["return _bools[n]"]
     made = "s = _new_float(_result, n)" if result is torch.float64 else "s = _new(_result)"
     return [made, "s._n = n", "return s"]
+
+
+def _is_torchs(spec: Spec, dtype: torch.dtype, result: torch.dtype) -> bool:
+    direct = dtype in dtypes_impl.LOOPS[str(spec.loops)].direct and dtype is result
+    return dtype in _FORMATS and direct and _into(spec) is not None
+
+
+def keeper(spec: Spec) -> Callable[[], tuple[Callable[..., Any], int]] | None:
+    """What makes the method that computes the ufunc of one double where its tensor has it, and where that is; None for
+    what torch does not compute."""
+    dtype, table = torch.float64, dtypes_impl.LOOPS[str(spec.loops)]
+    if table.nout > 1 or _core_of(spec, dtype) is not None or _exact(spec, dtype) is not None:
+        return None
+    method = _into(spec)
+    if method is None or not _is_torchs(spec, dtype, table.result(dtype)):
+        return None
+
+    def keep() -> tuple[Callable[..., Any], int]:
+        compute: Any = _keep(method, dtype)[0]
+        return compute, compute.__self__.data_ptr()
+
+    return keep
 
 
 def _into(spec: Spec) -> str | None:

@@ -20,6 +20,8 @@ from npdec._core.base import ArrayBase, plain_of
 from npdec._core.tracebacks import cut, cuts
 from npdec._impl import _storage, _util
 from npdec._impl._util import normalize_axis
+from npdec._native import calls
+from npdec._torch.tracing import tracing
 from npdec.exceptions import AbsentDTypeError, AxisError
 
 __all__ = ["chosen", "filled", "permutation", "shuffle"]
@@ -100,11 +102,17 @@ def shuffle(stream: Any, x: Any, axis: int) -> None:
     """Shuffle an array, or any mutable sequence, in place."""
     x = plain_of(x)
     if isinstance(x, (ArrayBase, torch.Tensor)):
+        given: Any = x
+        is_lazy = axis == 0 and type(x) is wrap.ARRAY and calls is not None and not tracing() and calls.few_strides(x)
+        if is_lazy:  # all in memory; of what cannot be written there the rest says why
+            drawn = stream.order(given.shape[0])
+            if calls.few_copyto(given, given[drawn]):
+                return
         check = as_tensor(x)
         if not check.ndim:
             raise TypeError("shuffle: a 0-d array has no order")
         axis = normalize_axis(axis, check.ndim)
-        order = stream.permutation(check.shape[axis]).to(check.device)
+        order = (as_tensor(drawn) if is_lazy else stream.permutation(check.shape[axis])).to(check.device)
         if isinstance(x, torch.Tensor):
             x.copy_(torch.index_select(x, axis, order))
         else:

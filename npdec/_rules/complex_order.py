@@ -11,7 +11,7 @@ slopes, and among lines with one real part the upper envelope of the imaginary p
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import torch
@@ -25,6 +25,8 @@ from npdec._impl.elementwise_extrema_impl import complex_extreme, leads
 from npdec._impl.elementwise_logic_impl import complex_less, composed_less
 from npdec._impl.envelope_impl import leading_fractions
 from npdec._impl.extremes_impl import at_place, complex_extreme_of_rows
+from npdec._law.complex_of_few import answer
+from npdec._law.complex_order_of_few import ORDER
 from npdec._law.discrete import magnitude, residual_of, value_of, with_numbers
 from npdec._law.jumps import stepped
 from npdec._rules.rule import rule
@@ -55,7 +57,18 @@ def _beside(known: torch.Tensor, closed: Function, composed: Function) -> Any:
     return torch.where(known, closed(), composed())
 
 
-@rule(complex_less, traits=Trait.ELEMENTWISE, discrete=True)
+def _few_less(func: Function, args: Sequence[Any]) -> Any:
+    x1, x2, *words = args
+    return answer(ORDER["less_equal" if any(words) else "less"][0], lambda a, b: func(a, b, *words), (x1, x2))
+
+
+def _few_extreme(func: Function, args: Sequence[Any]) -> Any:
+    x1, x2, greater, keep_nan = args
+    law, _ = ORDER["maximum" if greater else "minimum"]
+    return answer(law, lambda a, b: func(a, b, greater, keep_nan), (x1, x2))
+
+
+@rule(complex_less, traits=Trait.ELEMENTWISE, discrete=True, short=_few_less)
 def _less(func: Function, x1: Any, x2: Any, or_equal: bool = False) -> Any:
     value, residual = Call(func, None, (x1, x2, or_equal), {}).ends()
     if conditions_are_frozen():
@@ -70,7 +83,7 @@ def _less(func: Function, x1: Any, x2: Any, or_equal: bool = False) -> Any:
     return with_numbers(value, residual, _beside(gap.known, closed, lambda: composed_less(x1, x2, or_equal)))
 
 
-@rule(complex_extreme, traits=Trait.ELEMENTWISE)
+@rule(complex_extreme, traits=Trait.ELEMENTWISE, short=_few_extreme)
 def _extreme(func: Function, x1: Any, x2: Any, greater: bool, keep_nan: bool) -> Any:
     value, residual = Call(func, None, (x1, x2, greater, keep_nan), {}).ends()
 

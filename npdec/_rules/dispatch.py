@@ -10,6 +10,7 @@ import functools
 import inspect
 import types
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import torch
@@ -18,12 +19,14 @@ import torch.nn.functional as F
 from npdec._decomposed import completeness, pytree
 from npdec._decomposed.aliasing import link_results
 from npdec._decomposed.call import Call
-from npdec._decomposed.registry import Answer, Row, Rule, add, rows
+from npdec._decomposed.registry import Answer, Row, Rule, Trait, add, rows
 from npdec._decomposed.tensor import DecomposedTensor, is_reverse
 from npdec._law import complex_of_few, discrete_moved, discrete_of_few, law
 from npdec._law.create_graph import wants_graph
 from npdec._law.discrete import OfNumbers, has_discrete
 from npdec._law.half_precision import warn_beyond_range
+from npdec._law.native_forms import asked
+from npdec._law.number_by_number import ELEMENTWISE, number_by_number
 from npdec._law.ordinary import is_observed, of_the_value
 from npdec._law.ordinary_forms import takes_options
 from npdec._law.overrides_scope import Watcher, scope
@@ -187,6 +190,10 @@ def dispatch(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any
         made = complex_of_few.answer(rows[func].few_complex if func in rows else None, func, args)
         if made is not NotImplemented:
             return made
+    if not kwargs and not tracing() and not is_observed():
+        made = _number_by_number(func, args)
+        if made is not NotImplemented:
+            return made
     if torch.is_grad_enabled() and not tracing() and not is_observed():
         made = graph_on_demand.answer(func, args, kwargs)
         if made is NotImplemented and kwargs.get("inplace") is True:
@@ -217,6 +224,19 @@ def dispatch(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any
     if completeness.is_on(func):
         completeness.check(func, args, result, kwargs)
     return result
+
+
+def _number_by_number(func: Function, args: Sequence[Any]) -> Any:
+    """What is known of the numbers of a few, of a function that is called of each."""
+    row = rows.get(func)
+    if row is None or not (row.traits & Trait.ELEMENTWISE or ELEMENTWISE.issuperset((row.rule.tags or _ANY).values())):
+        return NotImplemented
+    if complex_of_few.is_given(args):
+        return number_by_number(partial(complex_of_few.answer, row.few_complex), func, args)
+    return NotImplemented if row.short is None else number_by_number(partial(asked, row.short), func, args)
+
+
+_ANY = {0: "Opaque"}
 
 
 class _LookedOn(Rule):

@@ -192,7 +192,7 @@ def is_registered(target: Any) -> bool:
         return _calls.rule_of(target) is not None
     key = _key(target)
     here = scope()
-    return (here is not None and key in here.rules) or (key in rows and not law.is_default(key))
+    return (here is not None and key in here.rules) or (key in rows and not rows[key].found)
 
 
 def _register(targets: list[Any]) -> Callable[[Function], Function]:

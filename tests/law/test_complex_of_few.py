@@ -28,7 +28,7 @@ OF_ONE = {
 }  # fmt: skip
 UFUNCS = (
     "exp exp2 log log1p log10 sqrt square reciprocal sin cos tan sinh cosh tanh arctan arcsin arccos arcsinh arccosh "
-    "arctanh expm1 negative positive absolute conjugate angle real imag"
+    "arctanh expm1 negative positive absolute conjugate angle real imag sinc isfinite isnan"
 ).split()
 OF_TWO = {
     "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv, "==": operator.eq,
@@ -110,6 +110,32 @@ def test_of_one(name: str, dtype: str) -> None:
         y = x * 1 + decomposed([0, 0, 0], [0.1, 0.1j, 0], dtype, ["p", "q", "r"])
         compared = [assert_as_in_general(function, given) for given in (x, x[0], x[1], y, y[2], x.reshape(3, 1))]
         assert any(compared) or after is not AFTER
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize("dtype", ["complex128", "complex64"])
+def test_clipped_and_made_finite(dtype: str) -> None:
+    """Functions that are made of the larger of two, and of what is finite."""
+    x = decomposed(AFTER, BEFORE, dtype)
+    for function in (lambda z: np.clip(z, 0, 1 + 1j), np.nan_to_num, lambda z: np.max(z, initial=1.0)):
+        compared = [assert_as_in_general(function, given) for given in (x, x[0], x[2])]
+        assert any(compared)
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize("dtype", ["complex128", "complex64", "float64", "float32"])
+@pytest.mark.parametrize("name", ["square", "cosh", "cos", "sinc", "i0"])
+def test_even_functions_between_opposite_ends(name: str, dtype: str) -> None:
+    """Nothing passes, whatever the parts are."""
+    if name == "i0" and dtype.startswith("complex"):
+        return
+    x = decomposed([0.75, 0.5], [-0.5, -0.5], dtype, ["p", "q"]) + decomposed(
+        [0.25, 0.0], [0.0, 0.0], dtype, ["r", "s"]
+    )
+    for given in (x[:1] - 0.25, x[0] - 0.25, x[1]):
+        made = getattr(np, name)(given)
+        assert not made._t.components.any()
+        assert assert_as_in_general(getattr(np, name), given)
 
 
 @pytest.mark.slow
