@@ -15,11 +15,10 @@ from npdec._decomposed.tensor import DecomposedTensor
 from npdec._law.complex_laws import REAL_OF
 from npdec._law.complex_of_few import answer, are_few, is_given
 from npdec._law.native_forms import asked
-from npdec._law.of_few import listed
 from npdec._law.ordinary import built
 from npdec._native import calls
 
-__all__ = ["ELEMENTWISE", "is_zero_somewhere", "number_by_number", "of_few"]
+__all__ = ["ELEMENTWISE", "number_by_number", "of_few"]
 
 Function = Callable[..., Any]
 ELEMENTWISE = frozenset({"Pointwise", "Stepwise"})  # tags that say that a function is called of each element
@@ -35,12 +34,6 @@ def of_few(func: Function, form: Function, row: Row | None, args: Sequence[Any])
     law = None if row is None else row.few_complex
     made = answer(law, func, args)
     return number_by_number(partial(answer, law), func, args) if made is NotImplemented else made
-
-
-def is_zero_somewhere(divisor: Any) -> bool:
-    """Whether one of a few numbers is zero at an end."""
-    value, residual = getattr(divisor, "value", divisor), getattr(divisor, "residual", divisor)
-    return value.is_cpu and 0 < value.numel() <= HANDFUL and (0.0 in listed(value) or 0.0 in listed(residual))
 
 
 def number_by_number(one: Function, func: Function, args: Sequence[Any]) -> Any:
@@ -72,7 +65,7 @@ def _shape_of(args: Sequence[Any]) -> torch.Size | None:
         if type(x) is not DecomposedTensor and type(x) is not torch.Tensor:
             return None
         value = x.value if type(x) is DecomposedTensor else x
-        if value.dtype not in _KINDS or not value.is_cpu or not are_few(x):
+        if value.dtype not in _KINDS or value.layout is not torch.strided or not value.is_cpu or not are_few(x):
             return None
         shapes.append(value.shape)
     shape = shapes[0] if all(shape == shapes[0] for shape in shapes) else _broadcast(shapes)

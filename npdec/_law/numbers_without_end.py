@@ -21,7 +21,7 @@ from npdec._impl.quotients_impl import of_quotient, of_rest
 from npdec._law import numbers_in_c
 from npdec._law.all_components import current as chunk
 from npdec._law.means_of_few import is_undefined
-from npdec._law.number_by_number import is_zero_somewhere, number_by_number
+from npdec._law.number_by_number import number_by_number
 from npdec._law.of_few import RANGE, ROUNDINGS, multiplier
 from npdec._law.ordinary import number_in, number_of
 from npdec._law.ordinary_numbers import constant_beside, listed_sum
@@ -143,7 +143,7 @@ def over_zeros(shares: Any, one: Function, func: Function, args: Sequence[Any]) 
     divisor = getattr(args[1], "value", args[1])
     if not (type(divisor) is torch.Tensor and divisor.ndim):
         return divided_by_zero(shares, func, *args)
-    made = number_by_number(one, func, args) if is_zero_somewhere(args[1]) else NotImplemented
+    made = number_by_number(one, func, args)
     return None if made is NotImplemented else made
 
 

@@ -46,11 +46,7 @@ def of_steps(places: Collection[int], shares: Any) -> Form:
 
 
 def stepwise(
-    places: Collection[int],
-    shares: Any,
-    func: Function,
-    args: Sequence[Any],
-    options: dict[str, Any] | None = None,
+    places: Collection[int], shares: Any, func: Function, args: Sequence[Any], options: dict[str, Any] | None = None
 ) -> Any:
     """A function of one that moves across jumps, or of two, which have the `shares` of its change. Of several outputs
     each has its own."""
@@ -60,7 +56,7 @@ def stepwise(
     if len(args) == 2 and not options:
         are_two = type(args[0]) is type(args[1]) is DecomposedTensor
         made = jumps_of_numbers(shares, func, *args)
-        if made is None and shares is not in_both_orders:
+        if made is None and shares is not in_both_orders and _may_be_over_zero(args[1]):
             made = over_zeros(shares, partial(stepwise, places, shares), func, args)
         if made is not None:
             return made
@@ -69,14 +65,11 @@ def stepwise(
     call = single(places, 0, func, args, options)
     if call is None:
         return NotImplemented if options or len(args) != 2 else _of_number_beside_few(places, func, *args)
-    if not is_ordinary(call.x):
-        return NotImplemented
     f, x, others, _ = call
-    if torch.is_grad_enabled() and carries_graph(x):
+    if not is_ordinary(x):
         return NotImplemented
-    for other in others:
-        if other.requires_grad and torch.is_grad_enabled():
-            return NotImplemented
+    if torch.is_grad_enabled() and (carries_graph(x) or any(other.requires_grad for other in others)):
+        return NotImplemented
     value, number = f(x.value, *others), number_in(x)
     if type(value) is torch.Tensor:
         return _of_one(value, f(x.residual, *others), x, number, here.frozen_conditions)
@@ -85,6 +78,13 @@ def stepwise(
     outputs = zip(value, f(x.residual, *others), strict=True)
     made = [_of_one(after, before, x, number, here.frozen_conditions) for after, before in outputs]
     return NotImplemented if any(part is NotImplemented for part in made) else tuple(made)
+
+
+def _may_be_over_zero(divisor: Any) -> bool:
+    """Whether one of a few numbers is zero at an end; of one number, its form looks."""
+    value, residual = getattr(divisor, "value", divisor), getattr(divisor, "residual", divisor)
+    is_number = type(value) is not torch.Tensor or not value.ndim
+    return is_number or (value.is_cpu and value.numel() <= HANDFUL and not (value.all() and residual.all()))
 
 
 def _of_number_beside_few(places: Collection[int], func: Function, a: Any, b: Any) -> Any:
