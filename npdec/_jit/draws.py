@@ -1,9 +1,11 @@
-"""Random numbers of generators that a compiled function is given: they are drawn before its graph runs."""
+"""Random numbers of generators that a compiled function is given: they are drawn before its graph runs. Those of a
+generator that it makes of a seed are constants."""
 
 from __future__ import annotations
 
+import contextlib
 import copy
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import torch
@@ -41,26 +43,26 @@ class _Stream:
             if args[0] in _LOCATED and len(args) == 3 and [*options] == ["size"]:
                 return self._located(*args, options["size"])
             raise Refused("the parameters of a random draw are arrays: draw standard numbers, and scale and shift them")
-        token = recording.set(None)
-        try:
-            with torch.utils._python_dispatch._disable_current_modes():
-                sample = getattr(self._copy, method)(*args, **options)
-                tensor = _tensor(sample)
-        finally:
-            recording.reset(token)
+        with _outside():
+            sample = getattr(self._copy, method)(*args, **options)
+        made = self._stand_in(sample, (self._place, method, args, options), span)
+        if not isinstance(made, torch.Tensor) or isinstance(sample, torch.Tensor):
+            return made
+        return wrap.wrap_scalar(made) if isinstance(sample, generic) else wrap.wrap_array(made)
+
+    def _stand_in(self, sample: Any, call: Any, span: Any) -> Any:
+        """What stands for what the call draws, of which this is a sample."""
+        with _outside():
+            tensor = _tensor(sample)
         if not self._draws.calls:
             self._draws.asked = len(self._recorder.conditions)
-        self._draws.calls.append((self._place, method, args, options))
+        self._draws.calls.append(call)
         self._draws.samples.append(tensor)
         with torch.utils._python_dispatch._disable_current_modes():
             made = self._recorder.given(tensor)
         if span is not None:
             self._recorder.bounds.note(made, span)
-        if isinstance(sample, torch.Tensor):
-            return made
-        if type(sample) is float:
-            return self._recorder.numbers.item(made)
-        return wrap.wrap_scalar(made) if isinstance(sample, generic) else wrap.wrap_array(made)
+        return self._recorder.numbers.item(made) if type(sample) is float else made
 
     def _located(self, name: str, loc: Any, scale: Any, size: Any) -> Any:
         """Numbers of a distribution around another place, which is an array or the scale is."""
@@ -92,6 +94,26 @@ class _Stream:
 
     def order(self, n: int) -> Any:
         return self._drawn("order", (n,), {}, (0, n - 1))
+
+
+class _Seeded(_Stream):
+    """A stream of the numbers themselves: it starts from one seed in each call."""
+
+    def _stand_in(self, sample: Any, call: Any, span: Any) -> Any:
+        if not isinstance(sample, (ArrayBase, torch.Tensor)):
+            return sample
+        return self._recorder._known(_tensor(sample))
+
+
+@contextlib.contextmanager
+def _outside() -> Iterator[None]:
+    """Within the context nothing is recorded."""
+    token = recording.set(None)
+    try:
+        with torch.utils._python_dispatch._disable_current_modes():
+            yield
+    finally:
+        recording.reset(token)
 
 
 def _on_host(value: Any) -> Any:
@@ -134,6 +156,17 @@ class Draws:
             made._stream = _Stream(self, place, generator._stream, recorder)  # type: ignore[assignment]
             self._made[id(generator)] = made
         return self._made[id(generator)]
+
+    def seeded(self, make: Callable[[Any], Generator], seed: Any, recorder: Recorder) -> Generator:
+        """A generator that the function makes of a seed, which draws the same numbers in each call."""
+        if seed is None:
+            raise Refused("a generator without a seed draws other numbers in each call: give one to the function")
+        if not all(type(one) is int for one in (seed if type(seed) in (list, tuple) else (seed,))):
+            raise Refused(f"the seed of a generator is a {type(seed).__name__}, and no integer of Python's")
+        made = Generator.__new__(Generator)
+        with _outside():
+            made._stream = _Seeded(self, -1, make(seed)._stream, recorder)  # type: ignore[assignment]
+        return made
 
     def close(self) -> None:
         """Forget everything but what is to be drawn."""

@@ -303,7 +303,8 @@ def recorded(
     Raises Refused where there is none, and whatever the function raises. Nothing outside has changed then. Before the
     graph is compiled `check` looks at the numbers that Python asked for, on which shapes depend if it `asks_sizes`.
     """
-    recorder, draws = Recorder(asks_sizes), Draws()
+    recorder = Recorder(asks_sizes)
+    draws = recorder.draws = Draws()
     sources: list[_Source] = []
 
     def stand_in(leaf: Any, place: int | None, get: Get | None) -> Any:

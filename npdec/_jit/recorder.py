@@ -74,6 +74,7 @@ class Recorder(TorchDispatchMode):
         self._rolls = Rolls()
         self.sizes = Sizes(self, asks_sizes)
         self.numbers = Numbers(self)
+        self.draws: Any = None
         self.looked_at: list[torch.Tensor] = []  # what stays in the graph, though nothing comes of it
         self.after: dict[torch.fx.Node, int] = {}  # how many writes an operation was recorded
         self.most = loops.MOST_OPERATIONS  # more where the last of them are those of a loop

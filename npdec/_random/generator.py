@@ -22,6 +22,7 @@ from npdec._random.bit_generators import bit_generator_class
 from npdec._random.distributions import Distributions, is_bit_generator
 from npdec._random.legacy import RandomState, numpy_class
 from npdec._random.streams import NumpyStream, TorchStream, has_numpy, numpy_random, torch_generator
+from npdec._torch.tracing import recording
 
 __all__ = ["Generator", "default_rng"]
 
@@ -225,6 +226,11 @@ def default_rng(seed: Any = None) -> Generator:
     """
     if isinstance(seed, Generator):
         return seed
+    recorder = recording.get()
+    return _seeded(seed) if recorder is None else recorder.draws.seeded(_seeded, seed, recorder)
+
+
+def _seeded(seed: Any) -> Generator:
     if isinstance(seed, torch.Generator):
         return Generator(seed)
     if not has_numpy():

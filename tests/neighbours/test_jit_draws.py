@@ -63,3 +63,30 @@ def test_numbers_that_depend_on_draws_have_no_graph():
 def test_errors_of_draws_are_those_of_the_function(program):
     with pytest.raises(ValueError, match=r"scale|shape|broadcast"):
         np.jit(program, backend="eager")(np.random.default_rng(0), np.array(SAMPLES[0]))
+
+
+def _bootstrap(np, x):
+    rng = np.random.default_rng([3, 5])
+    means = np.array([x[rng.integers(0, len(x), len(x))].mean() for _ in range(4)])
+    order = rng.permutation(len(x))
+    x += rng.normal(x, 0.5)
+    if rng.random() < 0.5:
+        x[rng.choice(len(x), 2, replace=False)] = 0.0
+    return means, x[order], rng.standard_normal(), rng.integers(9), rng.exponential(2.0, (2, 2))
+
+
+def test_a_generator_of_a_seed_draws_the_same_in_each_call():
+    fast = np.jit(lambda x: _bootstrap(np, x), backend="eager", fullgraph=True)
+    for start in (0.0, 3.0):
+        mine, theirs = np.arange(6.0) + start, numpy.arange(6.0) + start
+        found, want = fast(mine), _bootstrap(numpy, theirs)
+        for one, other in zip([*found, mine], [*want, theirs], strict=True):
+            assert isinstance(one, float) == isinstance(other, float)
+            numpy.testing.assert_allclose(numpy.asarray(one), numpy.asarray(other), rtol=1e-15)
+
+
+@pytest.mark.parametrize("seed", [None, "x"])
+def test_a_generator_of_no_known_seed_is_refused(seed):
+    fast = np.jit(lambda x: np.random.default_rng(seed if seed is None else x).random() + x, fullgraph=True)
+    with pytest.raises(RuntimeError, match="seed"):
+        fast(np.array(3))
