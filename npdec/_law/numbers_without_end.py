@@ -8,7 +8,7 @@ more closely: contributions that cancel, and arguments that are not finite thems
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -21,13 +21,12 @@ from npdec._impl.quotients_impl import of_quotient, of_rest
 from npdec._law import numbers_in_c
 from npdec._law.all_components import current as chunk
 from npdec._law.means_of_few import is_undefined
-from npdec._law.number_by_number import number_by_number
 from npdec._law.of_few import RANGE, ROUNDINGS, multiplier
 from npdec._law.ordinary import number_in, number_of
 from npdec._law.ordinary_numbers import constant_beside, listed_sum
 from npdec._torch.tracing import name_of
 
-__all__ = ["over_zero", "over_zeros", "undefined_power"]
+__all__ = ["divided_by_zero", "over_zero", "undefined_power"]
 
 Function = Callable[..., Any]
 _ANOTHER = 1 / 2  # of a step, from where on it is another one than components make (npdec._law.jumps)
@@ -136,15 +135,6 @@ def _computed(func: Function, a: Any, b: Any) -> tuple[Any, Any]:
 
 
 # -- rounded quotients, and rests --------------------------------------------------------------------------------------
-
-
-def over_zeros(shares: Any, one: Function, func: Function, args: Sequence[Any]) -> Any:
-    """A rounded quotient, a rest, or both, over zero: of a number, or of a few, of which `one` answers each."""
-    divisor = getattr(args[1], "value", args[1])
-    if not (type(divisor) is torch.Tensor and divisor.ndim):
-        return divided_by_zero(shares, func, *args)
-    made = number_by_number(one, func, args)
-    return None if made is NotImplemented else made
 
 
 def divided_by_zero(shares: Any, func: Function, a: Any, b: Any) -> Any:

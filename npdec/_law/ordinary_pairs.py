@@ -30,7 +30,7 @@ from npdec._law.ordinary import (
 )
 
 __all__ = [
-    "Pair", "aligned", "einsum", "is_constant", "layer", "matmul", "middles", "midpoint", "pair_of",
+    "Pair", "aligned", "einsum", "is_constant", "layer", "matmul", "middles", "midpoint", "of_one_shape", "pair_of",
 ]  # fmt: skip
 
 Function = Callable[..., Any]
@@ -242,3 +242,13 @@ def middles(a: DecomposedTensor, b: DecomposedTensor) -> tuple[torch.Tensor, tor
 def midpoint(pair: Pair, i: int) -> torch.Tensor:
     """The middle of the path of one of the arguments."""
     return torch.lerp(pair.residuals[i], pair.values[i], 0.5)
+
+
+def of_one_shape(pair: Pair) -> Pair | None:
+    """The same pair, the arguments in the shape of the result; None if that is large."""
+    shape = torch.broadcast_shapes(*[t.shape for t in pair.values])
+    if shape.numel() > size_limits.HANDFUL:
+        return None
+    values, residuals = ([t.expand(shape) for t in ends] for ends in (pair.values, pair.residuals))
+    components = [None if c is None else c.expand(c.shape[0], *shape) for c in pair.components]
+    return pair._replace(values=values, residuals=residuals, components=components)

@@ -20,12 +20,13 @@ from npdec._impl.quotients_impl import in_both_orders
 from npdec._law.all_components import current as chunk
 from npdec._law.all_components import need_all
 from npdec._law.native_forms import in_c
+from npdec._law.number_by_number import number_by_number
 from npdec._law.numbers_in_c import jumps_of_numbers, stepped_beside
-from npdec._law.numbers_without_end import over_zeros
+from npdec._law.numbers_without_end import divided_by_zero
 from npdec._law.of_few import FEW, ROUNDINGS, all_listed, listed, multiplier, shares_of_few
 from npdec._law.ordinary import Form, Number, built, carries_graph, is_ordinary, made_of, number_in, number_of, single
 from npdec._law.ordinary_numbers import constant_beside, numbers_in_two, sum_of_two
-from npdec._law.ordinary_pairs import Pair, pair_of
+from npdec._law.ordinary_pairs import Pair, of_one_shape, pair_of
 from npdec._law.quotients_of_few import OF_FEW, ON_HOST, SHARES, quotient_of_number, quotients_of_few
 from npdec._torch.tracing import name_of
 
@@ -56,8 +57,8 @@ def stepwise(
     if len(args) == 2 and not options:
         are_two = type(args[0]) is type(args[1]) is DecomposedTensor
         made = jumps_of_numbers(shares, func, *args)
-        if made is None and shares is not in_both_orders and _may_be_over_zero(args[1]):
-            made = over_zeros(shares, partial(stepwise, places, shares), func, args)
+        if made is None and shares is not in_both_orders:
+            made = _over_zero(places, shares, func, args)
         if made is not None:
             return made
         if are_two:
@@ -80,11 +81,15 @@ def stepwise(
     return NotImplemented if any(part is NotImplemented for part in made) else tuple(made)
 
 
-def _may_be_over_zero(divisor: Any) -> bool:
-    """Whether one of a few numbers is zero at an end; of one number, its form looks."""
-    value, residual = getattr(divisor, "value", divisor), getattr(divisor, "residual", divisor)
-    is_number = type(value) is not torch.Tensor or not value.ndim
-    return is_number or (value.is_cpu and value.numel() <= HANDFUL and not (value.all() and residual.all()))
+def _over_zero(places: Collection[int], shares: Any, func: Function, args: Sequence[Any]) -> Any:
+    """What such a function gives over zero: of a number, or of each of a few of which one is zero at an end."""
+    value, residual = getattr(args[1], "value", args[1]), getattr(args[1], "residual", args[1])
+    if type(value) is not torch.Tensor or not value.ndim:
+        return divided_by_zero(shares, func, *args)
+    if not value.is_cpu or value.numel() > HANDFUL or (value.all() and residual.all()):
+        return None
+    made = number_by_number(partial(stepwise, places, shares), func, args)
+    return None if made is NotImplemented else made
 
 
 def _of_number_beside_few(places: Collection[int], func: Function, a: Any, b: Any) -> Any:
@@ -207,7 +212,7 @@ def _of_two(shares: Any, func: Function, args: Sequence[Any]) -> Any:
     (x, y), (r, s), (first, second) = pair.values, pair.residuals, pair.components
     assert first is not None and second is not None  # noqa: PT018
     if x.shape != y.shape:
-        pair = _of_one_shape(pair)
+        pair = of_one_shape(pair)
         if pair is None:
             return NotImplemented
         (x, y), (r, s), (first, second) = pair.values, pair.residuals, cast(Any, pair.components)
@@ -223,16 +228,6 @@ def _of_two(shares: Any, func: Function, args: Sequence[Any]) -> Any:
     for i, (its, after, before) in enumerate(zip(shares, value, residual, strict=True)):
         made.append(_made_of_two(its, lambda *ends, i=i: func(*ends)[i], (func, i), pair, after, before))
     return NotImplemented if any(part is NotImplemented for part in made) else tuple(made)
-
-
-def _of_one_shape(pair: Pair) -> Pair | None:
-    """The same pair, the arguments in the shape of the result; None if that is large."""
-    shape = torch.broadcast_shapes(*[t.shape for t in pair.values])
-    if math.prod(shape) > HANDFUL:
-        return None
-    values, residuals = ([t.expand(shape) for t in ends] for ends in (pair.values, pair.residuals))
-    components = [None if c is None else c.expand(c.shape[0], *shape) for c in pair.components]
-    return pair._replace(values=values, residuals=residuals, components=components)
 
 
 def _made_of_two(
