@@ -30,8 +30,8 @@ def simplify(graph: torch.fx.Graph, kept: Container[Node]) -> None:
     (output,) = graph.find_nodes(op="output")
     memories = _memories(graph)
     given_out = {memories[node] for node in output.all_input_nodes}
-    _drop_copies(graph, memories, given_out)
-    _join_views(graph, memories, given_out)
+    _drop_copies(graph, memories, given_out, kept)
+    _join_views(graph, memories, given_out, kept)
 
 
 def _memories(graph: torch.fx.Graph) -> dict[Node, Node]:
@@ -77,7 +77,9 @@ def _drop_writes(graph: torch.fx.Graph, memories: dict[Node, Node]) -> None:
             graph.erase_node(node)
 
 
-def _drop_copies(graph: torch.fx.Graph, memories: dict[Node, Node], given_out: set[Node]) -> None:
+def _drop_copies(
+    graph: torch.fx.Graph, memories: dict[Node, Node], given_out: set[Node], kept: Container[Node]
+) -> None:
     """Look at what was copied instead, where neither it nor the copy is written after that."""
     places = {node: place for place, node in enumerate(graph.nodes)}
     last: dict[Node, int] = {}  # writes into memories
@@ -88,7 +90,7 @@ def _drop_copies(graph: torch.fx.Graph, memories: dict[Node, Node], given_out: s
         source: Any = node.args[0]
         while memories[memory := memories[source]] is not memory:  # of a copy that was left out
             memories[source] = memories[memory]
-        if node in given_out or node in last or last.get(memory, -1) > places[node]:
+        if node in given_out or node in kept or node in last or last.get(memory, -1) > places[node]:
             continue
         if source.op == "get_attr" or source.meta.get("stride") != node.meta.get("stride", ()):
             continue
@@ -97,11 +99,11 @@ def _drop_copies(graph: torch.fx.Graph, memories: dict[Node, Node], given_out: s
         memories[node] = memories[source]
 
 
-def _join_views(graph: torch.fx.Graph, memories: dict[Node, Node], given_out: set[Node]) -> None:
+def _join_views(graph: torch.fx.Graph, memories: dict[Node, Node], given_out: set[Node], kept: Container[Node]) -> None:
     """Make each view of what stays inside once."""
     made: dict[Any, Node] = {}
     for node in list(graph.nodes):
-        if node.op != "call_function" or node.target not in _LOOKS or memories[node] in given_out:
+        if node.target not in _LOOKS or memories[node] in given_out or node in kept:
             continue
         known = made.setdefault((node.target, node.args), node)
         if known is not node:
