@@ -61,6 +61,20 @@ laid_as(PyObject *array, int kind, int layout)
     return is_so ? Py_NewRef(array) : copied_as(array, kind, layout);
 }
 
+/* An array of these elements by rows, in the kind of what is made and in a shape of as many. */
+PyObject *
+copied_by_rows(const Elements *of, Elements *made)
+{
+    Inner *cast = cast_for(of, made->kind);
+    PyObject *copy = cast == NULL ? NULL : new_lazy(made);
+    Py_ssize_t strides[MOST_AXES] = {0}, size = made->itemsize;
+    for (int axis = of->rank; axis-- > 0; size *= of->shape[axis])
+        strides[axis] = size;
+    if (copy != NULL)
+        write_to(made->memory, strides, of, cast);
+    return copy;
+}
+
 /* A copy of few elements in a kind, -1 for theirs. */
 PyObject *
 copied_as(PyObject *array, int kind, int layout)
@@ -76,20 +90,16 @@ copied_as(PyObject *array, int kind, int layout)
         by_columns(of, made.itemsize, made.strides);
     else if (is_laid && !lie_dense(of, made.itemsize, made.strides))
         return NULL;
-    Inner *cast = cast_for(of, made.kind);
-    if (cast == NULL)
-        return NULL;
     made.rank = layout == IN_ONE_AXIS ? 1 : of->rank;
     memcpy(made.shape, of->shape, sizeof(made.shape));
     if (layout == IN_ONE_AXIS)
         made.shape[0] = size_of(of);
-    PyObject *copy = is_laid ? new_lazy_laid(&made, size_of(of) * made.itemsize) : new_lazy(&made);
-    if (copy == NULL)
-        return NULL;
-    Py_ssize_t strides[MOST_AXES] = {0}, size = made.itemsize;
-    for (int axis = of->rank; axis-- > 0; size *= of->shape[axis])
-        strides[axis] = is_laid ? made.strides[axis] : size;
-    write_to(made.memory, strides, of, cast);
+    if (!is_laid)
+        return copied_by_rows(of, &made);
+    Inner *cast = cast_for(of, made.kind);
+    PyObject *copy = cast == NULL ? NULL : new_lazy_laid(&made, size_of(of) * made.itemsize);
+    if (copy != NULL)
+        write_to(made.memory, made.strides, of, cast);
     return copy;
 }
 

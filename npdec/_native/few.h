@@ -30,6 +30,7 @@ int is_brought(Operand *operand, int kind);           /* a number is taken in th
 void forget(Operand *operands, int count);            /* at the end; before, `copy` of all is NULL */
 /* casts.c */
 Inner *cast_of(int from, int to);                     /* NULL where that may lose something, or is Python's */
+PyObject *copied_by_rows(const Elements *of, Elements *made); /* in the kind and the shape of what is made */
 Inner *cast_for(const Elements *of, int kind);        /* writes these elements as torch does; NULL where not sure */
 int are_within(const Elements *of, int kind);         /* whether integers of int64, in a row, are in another dtype */
 
