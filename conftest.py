@@ -88,8 +88,22 @@ def nothing_stays_registered() -> Iterator[None]:
     rows.update(before)
 
 
+@pytest.fixture
+def nothing_published() -> Iterator[None]:
+    """Take away what a test has published as an operation of its own."""
+    owners = (npdec, npdec.ndarray, npdec.generic)
+    before = [set(vars(owner)) for owner in owners]
+    yield
+    for owner, names in zip(owners, before, strict=True):
+        for name in set(vars(owner)) - names:
+            delattr(owner, name)
+
+
 @pytest.fixture(autouse=True)
 def _of_examples(request: pytest.FixtureRequest) -> None:
-    """What the examples of npdec.overrides register is theirs alone."""
-    if isinstance(request.node, pytest.DoctestItem) and "overrides" in request.node.name:
+    """What the examples of npdec.overrides and npdec.extend register is theirs alone."""
+    if isinstance(request.node, pytest.DoctestItem) and any(
+        name in request.node.name for name in ("overrides", "extend")
+    ):
         request.getfixturevalue("nothing_stays_registered")
+        request.getfixturevalue("nothing_published")

@@ -76,19 +76,6 @@ def pytest_runtest_teardown() -> None:
 
 
 @pytest.fixture
-def nothing_published() -> Iterator[None]:
-    """Take away what a test has published as an operation of its own."""
-    import npdec
-
-    owners = (npdec, npdec.ndarray, npdec.generic)
-    before = [set(vars(owner)) for owner in owners]
-    yield
-    for owner, names in zip(owners, before, strict=True):
-        for name in set(vars(owner)) - names:
-            delattr(owner, name)
-
-
-@pytest.fixture
 def decomposition_warnings_alone() -> Iterator[None]:
     """Only what is said of decompositions matters: it is an error, but for choices that are frozen, of which tests of
     the residual know."""
