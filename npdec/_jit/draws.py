@@ -45,24 +45,24 @@ class _Stream:
             raise Refused("the parameters of a random draw are arrays: draw standard numbers, and scale and shift them")
         with _outside():
             sample = getattr(self._copy, method)(*args, **options)
-        made = self._stand_in(sample, (self._place, method, args, options), span)
-        if not isinstance(made, torch.Tensor) or isinstance(sample, torch.Tensor):
+            tensor = _tensor(sample)
+        made = self._stand_in(tensor, (self._place, method, args, options))
+        if span is not None:
+            self._recorder.bounds.note(made, span)
+        if isinstance(sample, torch.Tensor):
             return made
+        if type(sample) is float:
+            return self._recorder.numbers.item(made)
         return wrap.wrap_scalar(made) if isinstance(sample, generic) else wrap.wrap_array(made)
 
-    def _stand_in(self, sample: Any, call: Any, span: Any) -> Any:
-        """What stands for what the call draws, of which this is a sample."""
-        with _outside():
-            tensor = _tensor(sample)
+    def _stand_in(self, sample: torch.Tensor, call: Any) -> torch.Tensor:
+        """What stands for what the call draws."""
         if not self._draws.calls:
             self._draws.asked = len(self._recorder.conditions)
         self._draws.calls.append(call)
-        self._draws.samples.append(tensor)
+        self._draws.samples.append(sample)
         with torch.utils._python_dispatch._disable_current_modes():
-            made = self._recorder.given(tensor)
-        if span is not None:
-            self._recorder.bounds.note(made, span)
-        return self._recorder.numbers.item(made) if type(sample) is float else made
+            return self._recorder.given(sample)
 
     def _located(self, name: str, loc: Any, scale: Any, size: Any) -> Any:
         """Numbers of a distribution around another place, which is an array or the scale is."""
@@ -99,10 +99,9 @@ class _Stream:
 class _Seeded(_Stream):
     """A stream of the numbers themselves: it starts from one seed in each call."""
 
-    def _stand_in(self, sample: Any, call: Any, span: Any) -> Any:
-        if not isinstance(sample, (ArrayBase, torch.Tensor)):
-            return sample
-        return self._recorder._known(_tensor(sample))
+    def _stand_in(self, sample: torch.Tensor, call: Any) -> torch.Tensor:
+        found: torch.Tensor = self._recorder._known(sample)
+        return found
 
 
 @contextlib.contextmanager

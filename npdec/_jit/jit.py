@@ -24,7 +24,7 @@ from npdec._jit.environment import Environment, is_atom, is_fixed_slice, is_of_p
 from npdec._jit.operations import is_array
 from npdec._jit.program import Mismatch, Program, Shared, recorded, tensor_of
 from npdec._jit.rewording import reworded
-from npdec._jit.sizes import Awaited, Unsized
+from npdec._jit.sizes import Unsized
 from npdec._random.generator import Generator
 from npdec._torch.functorch import is_transformed
 from npdec._torch.patch_inductor import joined
@@ -50,6 +50,14 @@ _lock = threading.RLock()
 
 class Carrying(Exception):
     """An argument is decomposed."""
+
+
+class _Awaited(Exception):
+    """There is a graph for these answers to what Python asked for, which nobody knows to come again."""
+
+    def __init__(self, answers: tuple[Any, ...]) -> None:
+        super().__init__()
+        self.answers = answers
 
 
 def _is_carrying(tree: Any, within: tuple[int, ...] = ()) -> bool:
@@ -244,7 +252,7 @@ class Jitted:
                 if len(self.programs) > _MOST_KEYS:
                     raise Refused(f"graphs were made for {_MOST_KEYS} kinds of arguments, numbers of Python's included")
                 program = self._program(key, given, args, kwargs)
-            except Awaited as awaited:
+            except _Awaited as awaited:
                 self._answers.setdefault(key, []).append(awaited.answers)
                 return self.function(*args, **kwargs)
             except Refused as refusal:
@@ -273,7 +281,7 @@ class Jitted:
             elif unsized is not None and (seen or self.programs[key]):
                 raise unsized
             elif not self.fullgraph and (unsized is not None or len(answers) > _FEW_ANSWERS):
-                raise Awaited(answers)
+                raise _Awaited(answers)
 
         unsized: Unsized | None = None
         try:

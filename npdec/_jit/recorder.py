@@ -123,9 +123,9 @@ class Recorder(TorchDispatchMode):
         self.graph.output(tuple(nodes))
         self._rolls.sliced(self.graph)
         kept = set(map(self.node, self.looked_at))
+        self.graph.eliminate_dead_code(lambda node: node in kept or node.is_impure())
         if self.most == loops.MOST_OPERATIONS:
             simplify(self.graph, kept)
-        self.graph.eliminate_dead_code(lambda node: node in kept or node.is_impure())
         return torch.fx.GraphModule(self.root, self.graph)
 
     def close(self) -> None:

@@ -6,13 +6,13 @@ copies as slowly as over what computes something.
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Container
 from typing import Any
 
 import torch
 
-from npdec._jit.operations import is_view, written
+from npdec._jit.loops import is_look
+from npdec._jit.operations import written
 
 __all__ = ["simplify"]
 
@@ -24,7 +24,6 @@ Node = torch.fx.Node
 
 def simplify(graph: torch.fx.Graph, kept: Container[Node]) -> None:
     """Leave out what results do not depend on, but for nodes that are to be kept."""
-    graph.eliminate_dead_code(lambda node: node in kept or node.is_impure())
     _drop_writes(graph, _memories(graph))
     graph.eliminate_dead_code(lambda node: node in kept or node.is_impure())
     (output,) = graph.find_nodes(op="output")
@@ -38,22 +37,14 @@ def _memories(graph: torch.fx.Graph) -> dict[Node, Node]:
     """For each node the one that made the memory which it looks at."""
     found: dict[Node, Node] = {}
     for node in graph.nodes:
-        source: Any = None
-        if node.op == "call_function":
-            target: Any = node.target
-            if target is operator.getitem:
-                source = node.args[0]
-            elif is_view(target):
-                source = node.all_input_nodes[0]
-            elif target._schema.is_mutable:
-                source = next(iter(_written(node)), None)
-        found[node] = node if source is None else found[source]
+        sources = node.all_input_nodes if is_look(node) else _written(node)
+        found[node] = found[sources[0]] if sources else node
     return found
 
 
 def _written(node: Node) -> list[Node]:
     """The nodes whose memory a node writes into."""
-    if node.op != "call_function" or node.target is operator.getitem:
+    if not isinstance(node.target, torch._ops.OpOverload):
         return []
     return written(node.target, node.args, node.kwargs, Node)
 
@@ -64,8 +55,7 @@ def _drop_writes(graph: torch.fx.Graph, memories: dict[Node, Node]) -> None:
     writes: list[Node] = []
     for node in graph.nodes:
         targets = _written(node)
-        looks = node.op == "call_function" and (node.target is operator.getitem or is_view(node.target))
-        if looks:
+        if is_look(node):
             continue
         if node.target is _aten.copy_.default and memories[targets[0]].op == "call_function":
             writes.append(node)

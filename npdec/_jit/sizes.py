@@ -13,21 +13,13 @@ import torch
 
 from npdec._torch.tracing import Refused
 
-__all__ = ["Awaited", "Sizes", "Unsized"]
+__all__ = ["Sizes", "Unsized"]
 
 _aten = torch.ops.aten
 
 
 class Unsized(Refused):
     """The shape of a result depends on numbers, and the recording is for all numbers."""
-
-
-class Awaited(Refused):
-    """There is a graph for these answers to what Python asked for, which nobody knows to come again."""
-
-    def __init__(self, answers: tuple[Any, ...]) -> None:
-        super().__init__("what it does depends on numbers")
-        self.answers = answers
 
 
 class Sizes:

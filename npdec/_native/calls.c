@@ -308,15 +308,8 @@ copied_into(const Call *call, PyObject *x, PyObject *y, PyObject *out)
     if (call->result != Py_None || !Py_IS_TYPE(out, arrays.type) || like == NULL || !Py_IS_TYPE(like, arrays.type)
         || SLOT(out, arrays.of_dtype) != SLOT(like, arrays.of_dtype) || !can_write(out))
         return NULL;
-    PyObject *made = y == NULL ? of_one(call, x) : of_both(call, x, y), *of_copyto[2] = {out, made};
-    if (made == NULL || !Py_IS_TYPE(made, arrays.type) || !is_shaped_as(made, out)) {
-        Py_XDECREF(made);
-        return left_to_python();
-    }
-    PyObject *done = few_copyto(NULL, of_copyto, 2), *found = done == Py_True ? Py_NewRef(out) : NULL;
-    Py_XDECREF(done);
-    Py_DECREF(made);
-    return found != NULL ? found : left_to_python();
+    PyObject *made = y == NULL ? of_one(call, x) : of_both(call, x, y);
+    return is_filled(out, made) ? Py_NewRef(out) : left_to_python();
 }
 
 /* What is written into `out`, which is the only word, of a ufunc of so many operands; NULL where that is Python's. */

@@ -49,7 +49,9 @@ few_eye(PyObject *module, PyObject *const *args, Py_ssize_t count)
     if (kind < 0 || kind == FLOAT16 || is_elsewhere() || is_traced() || is_seen_by_torch())
         return or_none(left_to_python());
     PyObject *number = PyLong_FromLong(1), *matrix = number == NULL ? NULL : empty_matrix(&made, kind, rows, columns);
-    if (matrix != NULL && as_element(kind, kind == BOOL ? Py_True : number, &one)) {
+    if (matrix != NULL && !as_element(kind, kind == BOOL ? Py_True : number, &one))
+        Py_CLEAR(matrix);
+    if (matrix != NULL) {
         Py_ssize_t length = diagonal_of(&made, k, &begin);
         for (Py_ssize_t i = 0; i < length; i++, begin += made.strides[0] + made.strides[1])
             memcpy(made.memory + begin, &one, (size_t)made.itemsize);

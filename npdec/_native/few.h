@@ -24,7 +24,7 @@ void over(Inner *inner, int rank, const Py_ssize_t *shape, char *to, const char 
           Py_ssize_t (*by)[MOST_AXES]);
 int copied(Operand *operand, int kind);               /* in another kind, or apart from what is written */
 int overlap(const Elements *a, const Elements *b);     /* 0: apart, 1: the same elements, 2: otherwise */
-int is_shaped_as(PyObject *array, PyObject *other);   /* few_put.c */
+int is_filled(PyObject *to, PyObject *made);           /* few_put.c: whether that, stolen, is such an array, now written */
 int can_be_written(const Elements *to);
 int is_brought(Operand *operand, int kind);           /* a number is taken in the kind, an array copied */
 void forget(Operand *operands, int count);            /* at the end; before, `copy` of all is NULL */

@@ -44,7 +44,7 @@ few_written(PyObject *array, const Elements *to, PyObject *value)
     return done;
 }
 
-int
+static int
 is_shaped_as(PyObject *array, PyObject *other)
 {
     Elements here, beside;
@@ -68,6 +68,14 @@ is_copied(PyObject *to, PyObject *from)
         && elements_of(to, &here, &its) && few_written(to, its, from);
 }
 
+int
+is_filled(PyObject *to, PyObject *made)
+{
+    int done = made != NULL && Py_IS_TYPE(made, arrays.type) && is_shaped_as(to, made) && is_copied(to, made);
+    Py_XDECREF(made);
+    return done;
+}
+
 /* The same where a mask is true, of what is of the dtype of the first together with it. All of it is made first: so what
  * is read may be what is written. */
 static int
@@ -75,10 +83,7 @@ is_copied_where(PyObject *to, PyObject *from, PyObject *mask)
 {
     PyObject *of_where[3] = {mask, from, to};
     int is_known = Py_IS_TYPE(to, arrays.type) && Py_IS_TYPE(mask, arrays.type) && !is_traced();
-    PyObject *made = is_known ? few_where(NULL, of_where, 3) : NULL;
-    int done = made != NULL && made != Py_None && is_shaped_as(made, to) && is_copied(to, made);
-    Py_XDECREF(made);
-    return done;
+    return is_known && is_filled(to, few_where(NULL, of_where, 3));
 }
 
 static PyObject *
